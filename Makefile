@@ -8,9 +8,8 @@ OUT ?= demo
 # Each process begins with a stretch of files, whose models it trains once, and then helps the others.
 TESTS ?= -n auto --dist worksteal
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
-DURATIONS := .pytest_cache/durations.xml
 
-.PHONY: demo test quick check style types unit slow completion package audit fuzz format clean
+.PHONY: demo test quick check style types unit completion package audit fuzz format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/verax demo --out $(OUT) --overwrite
@@ -23,9 +22,9 @@ test: style
 	$(MAKE) --no-print-directory unit; unit=$$?; \
 	wait $$types && exit $$unit
 
-# Under 90 seconds on two cores: style, and all tests but those of tests/slow.txt; stops at a failure.
+# Under 90 seconds on two cores: style, and all tests but those marked slow; stops at a failure.
 quick: style
-	$(PYTEST) --quick -x
+	$(PYTEST) -m 'not slow' -x
 
 check: style types
 
@@ -39,11 +38,7 @@ types: $(VENV)/.installed
 
 # The report is tested in Chromium: the system's, or else one that the tests install. With CI set none may be skipped.
 unit: $(VENV)/.installed
-	$(PYTEST) --junitxml=$(DURATIONS) --durations=20
-
-# Writes tests/slow.txt from what the last `make test` took.
-slow: $(VENV)/.installed
-	$(BIN)/python scripts/slow_tests.py $(DURATIONS)
+	$(PYTEST) --durations=20
 
 # Writes src/verax/commands.json, from which `verax completion` makes its scripts.
 completion: $(VENV)/.installed
@@ -69,8 +64,8 @@ format: $(VENV)/.installed
 clean:
 	rm -rf $(VENV) $(OUT) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -112,7 +113,12 @@ CHECKS = (
     Check(
         "extras",
         "Can all extras be installed together?",
-        [("python", "-m", "pip", "install", "--quiet", "--dry-run", f"{{wheel}}[{EXTRAS}]")],
+        [
+            (
+                *("python", "-m", "pip", "install", "--quiet", "--dry-run"),
+                *("--constraint", "{root}/constraints.txt", f"{{wheel}}[{EXTRAS}]"),
+            )
+        ],
     ),
     Check(
         "wheel",
@@ -198,10 +204,9 @@ def run_check(check: Check, wheel: Path, folder: Path) -> Outcome:
     try:
         venv.create(environment, with_pip=True)
         install = [f"{wheel}[{check.extras}]" if check.extras else str(wheel), *check.packages]
-        if check.lowest:
-            constraints = empty / "constraints.txt"
-            constraints.write_text("\n".join(package.lowest_versions()) + "\n")
-            install += ["--constraint", str(constraints)]
+        constraints = empty / "constraints.txt"
+        constraints.write_text("\n".join(constraints_of(check)) + "\n")
+        install += ["--constraint", str(constraints)]
         call(environment, ["python", "-m", "pip", "install", "--quiet", *install], empty)
         versions = {name: version(environment, name, empty) for name in check.versions}
         places = {"root": str(ROOT), "wheel": str(wheel)}
@@ -218,6 +223,18 @@ def run_check(check: Check, wheel: Path, folder: Path) -> Outcome:
     seconds = time.monotonic() - started
     print(f"  {'failed: ' + reason if reason else 'passed'}, {seconds:.0f} s", flush=True)
     return Outcome(check, not reason, seconds, versions, reason, printed)
+
+
+def constraints_of(check: Check) -> list[str]:
+    """Return what limits the packages of a check: `constraints.txt`, but for those it names."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    named = {_name(requirement) for requirement in check.packages}
+    kept = [line for line in lines if line and line[0] != "#" and _name(line) not in named]
+    return [*kept, *(package.lowest_versions() if check.lowest else ())]
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[<>=!~ \[]", requirement, maxsplit=1)[0]
 
 
 def call(environment: Path, command: Sequence[str], folder: Path) -> str:

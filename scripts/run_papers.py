@@ -42,6 +42,7 @@ from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.functions import chosen_strengths
 from verax.studies.engines import engine as engines
 from verax.studies.engines.local import LocalEngine
+from verax.studies.engines.machine import commit
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Hardware, Study
@@ -49,6 +50,7 @@ from verax.studies.running.outlook import work_of
 from verax.studies.running.run import with_hardware
 from verax.studies.running.runner import Runner, Waiting, run_all
 from verax.studies.running.watching import Watcher
+from verax.studies.store.saved import UNCOMMITTED
 from verax.studies.store.store import Store
 
 FULL = "full"
@@ -315,6 +317,8 @@ def main() -> int:
         "--dry-run", action="store_true", help="say what is left, and what it may take"
     )
     args = parser.parse_args()
+    if str(commit()).endswith(UNCOMMITTED):
+        parser.error("the package has uncommitted changes, so that nothing could be packed")
     out, store = Path(args.out), Path(args.store)
     out.mkdir(parents=True, exist_ok=True)
     store.mkdir(parents=True, exist_ok=True)

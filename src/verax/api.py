@@ -7,9 +7,11 @@ from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
 from verax.exams.deletion.choosing import choose_head
 from verax.exams.randomisation import randomisation_check
+from verax.external.external_classifier import ExternalClassifier
 from verax.external.loading import from_transformers
 from verax.external.pooled_loading import from_pooled
 from verax.external.predict import from_predict
+from verax.external.transformer import TransformerClassifier
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
 from verax.opening import open_path as open
@@ -37,11 +39,13 @@ __all__ = [
     "Corpus",
     "Documents",
     "Exam",
+    "ExternalClassifier",
     "Judgement",
     "Result",
     "StudyResults",
     "Sweep",
     "Trace",
+    "TransformerClassifier",
     "VeraxError",
     "Verdict",
     "__version__",

@@ -75,7 +75,9 @@ def script(shell: str, tree: Tree) -> str:
     """
     makers: dict[str, Callable[[Tree], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
     if shell not in makers:
-        raise VeraxError(f"unknown shell {shell!r}: {nearest(shell, makers)}")
+        raise VeraxError(
+            f"unknown shell {shell!r}: {nearest(shell, makers)}", code="option.unknown-value"
+        )
     return makers[shell](tree)
 
 

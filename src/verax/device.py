@@ -45,7 +45,7 @@ def enough_memory(advice: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise VeraxError(f"not enough memory: {advice}") from error
+        raise VeraxError(f"not enough memory: {advice}", code="device.out-of-memory") from error
 
 
 def resolve_device(name: str) -> torch.device:
@@ -55,11 +55,19 @@ def resolve_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError):
-        raise VeraxError(f"unknown device {name!r:.60}: use auto, cpu, cuda or cuda:1") from None
+        raise VeraxError(
+            f"unknown device {name!r:.60}: use auto, cpu, cuda or cuda:1", code="device.unknown"
+        ) from None
     if device.type not in ("cpu", "cuda"):
-        raise VeraxError(f"device {name!r} is not one Verax runs on: use auto, cpu or cuda")
+        raise VeraxError(
+            f"device {name!r} is not one Verax runs on: use auto, cpu or cuda",
+            code="device.unknown",
+        )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise VeraxError(f"device {name!r} is not there: use device cpu or auto (--device cpu)")
+        raise VeraxError(
+            f"device {name!r} is not there: use device cpu or auto (--device cpu)",
+            code="device.unavailable",
+        )
     return device
 
 

@@ -254,7 +254,9 @@ def _refuse_foreign(
     with _reported(folder):
         target = _behind_links(folder)
         if target.exists() and not target.is_dir():
-            raise OccupiedError(f"cannot write {folder}: it is a file, give a folder")
+            raise OccupiedError(
+                f"cannot write {folder}: it is a file, give a folder", code="output.wrong-kind"
+            )
         if is_filling(target):
             return
         _folder_above(target, folder)
@@ -274,7 +276,8 @@ def _refuse_foreign(
             what = "the working folder" if target == Path.cwd() else "where a filesystem is mounted"
             raise VeraxError(
                 f"cannot write {folder}: it is {what}, give a folder in it, such as "
-                f"{Path(folder) / 'result'}"
+                f"{Path(folder) / 'result'}",
+                code="output.wrong-kind",
             )
 
 
@@ -303,7 +306,9 @@ def _behind_links(path: str | Path) -> Path:
     if not target.is_symlink():
         return target
     if not target.exists():
-        raise VeraxError(f"cannot write {path}: it is a link to nothing, remove it")
+        raise VeraxError(
+            f"cannot write {path}: it is a link to nothing, remove it", code="output.not-writable"
+        )
     return Path(os.path.realpath(target))
 
 
@@ -311,7 +316,10 @@ def _folder_above(target: Path, path: str | Path) -> Path:
     """The nearest folder above that exists."""
     above = next(place for place in target.parents if place.exists())
     if not above.is_dir():
-        raise VeraxError(f"cannot write {path}: no folder can be made in {above}, it is a file")
+        raise VeraxError(
+            f"cannot write {path}: no folder can be made in {above}, it is a file",
+            code="output.not-writable",
+        )
     return above
 
 

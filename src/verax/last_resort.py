@@ -12,9 +12,10 @@ import tempfile
 import traceback
 from pathlib import Path
 
+from verax.errors import ExitCode
 from verax.version import __version__
 
-CODE = 70
+CODE = ExitCode.INTERNAL
 """Exit code of an error inside the program (EX_SOFTWARE of sysexits)."""
 DEBUG = "VERAX_DEBUG"
 """Environment variable; set, it shows the traceback instead."""

@@ -40,11 +40,14 @@ def open_path(path: str | Path) -> Opened:
     if "://" in str(path):
         return open_study(str(path))
     if not folder.is_dir():
-        raise VeraxError(f"no folder {path}: give one that a verax command wrote")
+        raise VeraxError(
+            f"no folder {path}: give one that a verax command wrote", code="file.missing"
+        )
     if is_model_folder(folder):
         raise VeraxError(
             f"{path} is a model, which verax.load opens: to see results, examine it, and give the "
-            "verdict"
+            "verdict",
+            code="result.wrong-kind",
         )
     if saved_kind(folder) is not None:
         return cast(Opened, open_result(folder))
@@ -59,7 +62,8 @@ def open_path(path: str | Path) -> Opened:
         return {place.name.removesuffix("-verdict"): Verdict.load(place) for place in verdicts}
     raise VeraxError(
         f"{path} holds nothing to show: expected what verax examine, demo, run, sweep, adversary "
-        "or compare wrote, or a paper's results"
+        "or compare wrote, or a paper's results",
+        code="result.missing",
     )
 
 
@@ -69,5 +73,8 @@ def _paper(folder: Path, studies: list[Path]) -> Checked:
     if name not in NAMES:
         name = open_study(studies[0]).name.rpartition(".")[0]
     if name not in NAMES:
-        raise VeraxError(f"{folder} holds several studies: give the folder of one of them")
+        raise VeraxError(
+            f"{folder} holds several studies: give the folder of one of them",
+            code="option.ambiguous",
+        )
     return check_paper(paper(name), folder)

@@ -107,7 +107,7 @@ def build(cls: Callable[..., T], values: Mapping[str, Any], also_valid: Sequence
     for name in values:
         if name not in fields:
             suggestion = nearest(str(name), [*fields, *also_valid])
-            raise VeraxError(f"unknown option {str(name)!r}: {suggestion}")
+            raise VeraxError(f"unknown option {str(name)!r}: {suggestion}", code="option.unknown")
     annotations = hints(typing.cast(type, cls))
     checked = {n: check(n, v, annotations[n], fields[n].metadata) for n, v in values.items()}
     return cls(**checked)
@@ -119,7 +119,7 @@ def divide(values: Mapping[str, Any], *classes: type) -> list[dict[str, Any]]:
     for name in values:
         if name not in valid:
             advice = nearest(str(name), valid) if valid else "there is nothing to set"
-            raise VeraxError(f"unknown option {str(name)!r}: {advice}")
+            raise VeraxError(f"unknown option {str(name)!r}: {advice}", code="option.unknown")
     return [{n: values[n] for n in names(cls) if n in values} for cls in classes]
 
 
@@ -131,7 +131,11 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
     if value is None:
         if optional:
             return None
-        raise VeraxError(f"option {name!r} cannot be none: give {_article(kind)}", options=[name])
+        raise VeraxError(
+            f"option {name!r} cannot be none: give {_article(kind)}",
+            options=[name],
+            code="option.wrong-type",
+        )
     if isinstance(value, str) and value in metadata.get("also", ()):
         return value
     if not isinstance(value, bool):  # numpy's numbers and a pathlib path are as good
@@ -147,11 +151,15 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
         )
     if (isinstance(value, bool) and kind in (int, float)) or not isinstance(value, kind):
         words = " or ".join([_article(kind), *map(repr, metadata.get("also", ()))])
-        raise VeraxError(f"option {name!r} is {shown(value)}: expected {words}", options=[name])
+        raise VeraxError(
+            f"option {name!r} is {shown(value)}: expected {words}",
+            options=[name],
+            code="option.wrong-type",
+        )
     choices = metadata.get("choices")
     if choices and value not in choices:
         message = f"option {name!r} is {shown(value)}: {nearest(value[:200], choices)}"
-        raise VeraxError(message, options=[name])
+        raise VeraxError(message, options=[name], code="option.unknown-value")
     if kind in (int, float):
         _within(name, value, metadata)
     if kind is str and not is_writable(value):
@@ -159,6 +167,7 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
             f"option {name!r} is {shown(value)}: it has NUL or half a character, which no file can "
             "hold",
             options=[name],
+            code="text.invalid-unicode",
         )
     return value
 
@@ -174,17 +183,22 @@ def is_writable(text: str) -> bool:
 def check_path(name: str, value: Any) -> str:
     """A path, or the name of a thing, as text; an error where it is neither."""
     if not isinstance(value, str | os.PathLike):
-        raise VeraxError(f"{name} is {shown(value)}: expected a path or a name")
+        raise VeraxError(
+            f"{name} is {shown(value)}: expected a path or a name", code="option.wrong-type"
+        )
     path = os.fspath(value)
     if not isinstance(path, str) or not path or not is_writable(path):
         raise VeraxError(
-            f"{name} is {shown(path)}: expected the name of a file or folder, in UTF-8"
+            f"{name} is {shown(path)}: expected the name of a file or folder, in UTF-8",
+            code="file.bad-name",
         )
     try:
         os.lstat(path)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise VeraxError(f"{name} is {shown(path)}: the name is too long") from None
+            raise VeraxError(
+                f"{name} is {shown(path)}: the name is too long", code="file.bad-name"
+            ) from None
     return path
 
 
@@ -211,7 +225,7 @@ def parse(name: str, text: str, kind: Any) -> Any:
             return {key.strip(): value.strip() for key, value in pairs}
     except (ValueError, KeyError):
         message = f"option {name!r} is {shown(text)}: expected {_article(kind)}"
-        raise VeraxError(message, options=[name]) from None
+        raise VeraxError(message, options=[name], code="option.wrong-type") from None
     return text
 
 
@@ -228,7 +242,7 @@ def _as_float(name: str, value: numbers.Real) -> float:
         return float(value)
     except OverflowError:
         message = f"option {name!r} is {shown(value)}: it must be a finite number"
-        raise VeraxError(message, options=[name]) from None
+        raise VeraxError(message, options=[name], code="option.out-of-range") from None
 
 
 def _within(name: str, value: float, metadata: Mapping[str, Any]) -> None:
@@ -247,7 +261,7 @@ def _within(name: str, value: float, metadata: Mapping[str, Any]) -> None:
     for broken, expected in bounds:
         if broken:
             message = f"option {name!r} is {shown(value)}: it must be {expected}"
-            raise VeraxError(message, options=[name])
+            raise VeraxError(message, options=[name], code="option.out-of-range")
 
 
 def saved_options(*classes: type) -> Kind:

@@ -13,7 +13,7 @@ from importlib.abc import SourceLoader
 from pathlib import Path
 from types import ModuleType
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, foreign_code
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,16 @@ def import_file(path: str) -> None:
     """
     file = Path(path).resolve()
     if not file.is_file() or file.suffix != ".py":
-        raise VeraxError(f"cannot import {path}: expected a Python file, such as my_exam.py")
+        raise VeraxError(
+            f"cannot import {path}: expected a Python file, such as my_exam.py",
+            code="plugin.import-failed",
+        )
     try:
         import_plugins([PluginFile(str(file), file.read_bytes())])
     except OSError as error:
-        raise VeraxError(f"cannot import {path}: {error.strerror}") from error
+        raise VeraxError(
+            f"cannot import {path}: {error.strerror}", code="plugin.import-failed"
+        ) from error
 
 
 def imported_plugins() -> tuple[PluginFile, ...]:
@@ -61,7 +66,8 @@ def import_plugins(files: Iterable[PluginFile]) -> None:
         elif getattr(known, "__file__", None) != file.path:
             raise VeraxError(
                 f"cannot import {file.module}.py: a module {file.module!r} is imported already, "
-                "rename the file"
+                "rename the file",
+                code="plugin.import-failed",
             )
 
 
@@ -72,13 +78,11 @@ def _imported(file: PluginFile) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[file.module] = module
     try:
-        loader.exec_module(module)
-    except Exception as error:  # whatever the file raises
+        with foreign_code(f"cannot import {file.module}.py", code="plugin.import-failed"):
+            loader.exec_module(module)
+    except VeraxError:
         del sys.modules[file.module]
-        if isinstance(error, VeraxError):
-            raise
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise VeraxError(f"cannot import {file.module}.py: {reason}") from error
+        raise
     return module
 
 

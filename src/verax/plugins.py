@@ -49,11 +49,12 @@ def load_entry_point(group: str, name: str) -> object:
     entry = entry_points_of(group)[name]
     try:
         return entry.load()
-    except Exception as error:  # whatever a stranger's module raises
+    except (Exception, SystemExit) as error:  # whatever a stranger's module raises
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise VeraxError(
             f"cannot import {name!r} of {group} from {distribution_of(entry)} ({entry.value}): "
-            f"{reason}; mend that package, or uninstall it"
+            f"{reason}; mend that package, or uninstall it",
+            code="plugin.import-failed",
         ) from error
 
 
@@ -100,11 +101,15 @@ class Registry(Mapping[str, T]):
                 notebook, takes the place of the first; another one of the same name is refused.
         """
         if not isinstance(name, str) or not re.fullmatch(r"[\w.+-]+", name):
-            raise VeraxError(f"{self.what} {name!r}: name it with letters, digits, _ . + or -")
+            raise VeraxError(
+                f"{self.what} {name!r}: name it with letters, digits, _ . + or -",
+                code="plugin.invalid-name",
+            )
         if self._origins.get(name, origin) != origin:
             raise VeraxError(
                 f"{self.what} {name!r} is registered already, by {self._origins[name]}: "
-                "choose another name"
+                "choose another name",
+                code="plugin.name-taken",
             )
         self._objects[name] = value
         self._origins[name] = origin
@@ -112,7 +117,10 @@ class Registry(Mapping[str, T]):
     def unregister(self, name: str) -> None:
         """Take a name out again, which may be none of those that entry points add."""
         if name not in self._objects:
-            raise VeraxError(f"{self.what} {name!r} is not registered: nothing to take out")
+            raise VeraxError(
+                f"{self.what} {name!r} is not registered: nothing to take out",
+                code="plugin.not-registered",
+            )
         del self._objects[name], self._origins[name]
 
     @property
@@ -139,13 +147,17 @@ class Registry(Mapping[str, T]):
         if name in self._objects:
             return self._objects[name]
         if name not in entry_points_of(self.group):
-            raise UnknownName(f"{self.what} {name!r} is not known: {nearest(str(name), self)}")
+            raise UnknownName(
+                f"{self.what} {name!r} is not known: {nearest(str(name), self)}",
+                code="option.unknown-value",
+            )
         load_entry_point(self.group, name)
         if name not in self._objects:
             entry = entry_points_of(self.group)[name]
             raise VeraxError(
                 f"{self.what} {name!r} of {distribution_of(entry)}: importing {entry.value} "
-                "registers nothing of that name"
+                "registers nothing of that name",
+                code="plugin.invalid",
             )
         return self._objects[name]
 

@@ -14,6 +14,9 @@ from typing import Any
 _PATH = r"[^\s\"'`,;:()\[\]{}<>|]"
 _FOLDERS = re.compile(rf"(?<![\w.~/\\:-])(?:~|/|[A-Za-z]:[\\/])(?:{_PATH}*[\\/])?(?={_PATH})")
 """The folders before a file's name, of a path from the root or from a user's home on."""
+_DATA = r"csv|tsv|jsonl|parquet|txt|vec|bin|gz|py"
+_RELATIVE = re.compile(rf"(?<![\w.~/\\:@-])(?:{_PATH}+[\\/])+(?={_PATH}*\.(?:{_DATA})(?!\w))")
+"""The folders before the name of a file of data or code, of a path from the working folder on."""
 _FROM_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -27,19 +30,24 @@ def file_name(path: str) -> str:
 
 
 def corpus_name(name: str) -> str:
-    """A corpus's name without the folders of a path from the root on, or from a user's home on.
+    """Return a corpus's name without folders; `owner/name` is a dataset of the hub.
 
     >>> corpus_name("mimic_anemia:/my/mimic"), corpus_name("~/reviews.csv"), corpus_name("a/b")
     ('mimic_anemia:mimic', 'reviews.csv', 'a/b')
     >>> corpus_name("/my/8:30.csv"), corpus_name(r"C:\\my\\reviews.csv")
     ('8:30.csv', 'reviews.csv')
+    >>> corpus_name("my/reviews.csv"), corpus_name("../my/reviews"), corpus_name("./reviews")
+    ('reviews.csv', 'reviews', 'reviews')
     """
     if _FROM_A_DRIVE.match(name):
         return PureWindowsPath(name).name
-    if name[:1] in ("/", "~"):
+    is_file = re.search(rf"\.({_DATA})$", name, re.IGNORECASE)
+    if name[:1] in ("/", "~", ".") or is_file:
         return file_name(name)
     task, colon, path = name.partition(":")
-    return f"{task}{colon}{file_name(path)}" if path[:1] in ("/", "~") else name
+    if "/" in path:
+        return f"{task}{colon}{file_name(path)}"
+    return file_name(name) if name.count("/") > 1 else name
 
 
 def portable(values: Any) -> Any:
@@ -62,9 +70,11 @@ def _named(name: str, value: Any) -> Any:
 
 
 def without_folders(text: str) -> str:
-    """Text in which absolute paths are cut to the names of their files.
+    """Text in which paths are cut to the names of their files.
 
-    >>> without_folders("cannot read /home/me/a.csv: no such file")
-    'cannot read a.csv: no such file'
+    Of relative paths only those of data and code are cut: `owner/name` is a name of the hub.
+
+    >>> without_folders("cannot read /home/me/a.csv or data/b.csv: no such file")
+    'cannot read a.csv or b.csv: no such file'
     """
-    return _FOLDERS.sub("", text)
+    return _RELATIVE.sub("", _FOLDERS.sub("", text))

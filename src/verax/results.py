@@ -33,15 +33,7 @@ from verax.scratch import recover
 
 MANIFEST, REPORT = "manifest.json", "report.html"
 FILES = "files"
-"""Where a saved manifest has the checksums of its tables; results of earlier versions have none."""
-EARLIER = {
-    "adversaries.json": "adversaries",
-    "comparison.json": "comparison",
-    "sweep.json": "sweep",
-}
-"""What manifests were called before every kind had `manifest.json`; these are still read."""
-_VERDICT, _OF_VERDICTS = "verdict", {"exams", "tables"}
-"""The kind of a `manifest.json` that names none, and what it has."""
+"""Where a saved manifest has the checksums of its tables."""
 _HEAD = ("kind", "format")
 
 KINDS: dict[str, type[Result]] = {}
@@ -161,23 +153,31 @@ class Result(Shown):
             if manifest is None and (path / "model.safetensors").is_file():
                 raise VeraxError(
                     f"{folder} is a saved model, not a {cls.kind}: examine it, as in verax examine "
-                    f"{folder} --out DIR, and give that folder"
+                    f"{folder} --out DIR, and give that folder",
+                    code="result.wrong-kind",
                 )
             if manifest is None:
-                raise VeraxError(f"{folder} holds no saved {cls.kind}: expected a folder of one")
+                raise VeraxError(
+                    f"{folder} holds no saved {cls.kind}: expected a folder of one",
+                    code="result.missing",
+                )
             kind = manifest.pop("kind")
             if kind not in (cls.kind, None):
-                raise VeraxError(f"{folder} holds a saved {kind}, not a {cls.kind}: use verax.open")
-            version = manifest.get("format", 1)  # the first had none
+                raise VeraxError(
+                    f"{folder} holds a saved {kind}, not a {cls.kind}: use verax.open",
+                    code="result.wrong-kind",
+                )
+            version = manifest.get("format")
             if version != cls.format:
                 raise VeraxError(
                     f"{folder} has format {version!r:.60}, this Verax reads {cls.format}: "
-                    f"{cls.remedy}"
+                    f"{cls.remedy}",
+                    code="result.other-format",
                 )
             if kind is None:
                 raise ValueError(f"its {MANIFEST} is of no saved result")
             cls._schema()(manifest, MANIFEST)
-            sums = manifest.pop(FILES, {})
+            sums = manifest.pop(FILES)
             CHECKSUMS(sums, FILES)
             names = dict.fromkeys((*cls._names(manifest), *cls.sometimes))
             if others := sorted(set(sums) - {f"{name}.parquet" for name in names}):
@@ -191,11 +191,15 @@ class Result(Shown):
         except VeraxError:
             raise
         except KeyError as error:
-            raise VeraxError(f"cannot read {folder}: it has no {error.args[0]!r}") from error
+            raise VeraxError(
+                f"cannot read {folder}: it has no {error.args[0]!r}", code="result.damaged"
+            ) from error
         except (OSError, SchemaError) as error:
-            raise VeraxError(f"cannot read {folder}: {error}; {cls.remedy}") from error
+            raise VeraxError(
+                f"cannot read {folder}: {error}; {cls.remedy}", code="result.damaged"
+            ) from error
         except (ValueError, TypeError) as error:
-            raise VeraxError(f"cannot read {folder}: {error}") from error
+            raise VeraxError(f"cannot read {folder}: {error}", code="result.damaged") from error
 
     @classmethod
     def owns(cls, folder: Path) -> bool:
@@ -212,7 +216,7 @@ class Result(Shown):
         except (OSError, ValueError, TypeError, KeyError):
             return False
         extra = {REPORT, *(f"{name}.parquet" for name in cls.sometimes)}
-        whole = {_manifest_file(folder), *(f"{name}.parquet" for name in names)}
+        whole = {MANIFEST, *(f"{name}.parquet" for name in names)}
         return files - extra == whole
 
 
@@ -234,16 +238,20 @@ def open_result(folder: str | Path) -> Result:
     """The saved result in a folder, of whichever kind it is.
 
     Args:
-        folder: what `save` wrote; folders of earlier versions are read too.
+        folder: what `save` wrote.
     """
     kind = saved_kind(folder)
     if kind is None:
-        raise VeraxError(f"{folder} holds no saved result: expected a folder that save wrote")
+        raise VeraxError(
+            f"{folder} holds no saved result: expected a folder that save wrote",
+            code="result.missing",
+        )
     if kind not in KINDS:
         known = ", ".join(sorted(KINDS))
         raise VeraxError(
             f"{folder} holds a saved {kind!r}, and this Verax knows {known}: update it, or import "
-            "the package that made it"
+            "the package that made it",
+            code="result.wrong-kind",
         )
     return KINDS[kind].load(folder)
 
@@ -257,26 +265,22 @@ def saved_kind(folder: str | Path) -> str | None:
     try:
         manifest = _manifest_in(Path(folder))
     except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read {folder}: {error}") from error
+        raise VeraxError(f"cannot read {folder}: {error}", code="result.damaged") from error
     kind = None if manifest is None else manifest["kind"]
     return kind if isinstance(kind, str) else None
 
 
-def _manifest_file(folder: Path) -> str | None:
-    """The name of a folder's manifest, today's or an earlier one; None where there is none."""
-    return next((name for name in (MANIFEST, *EARLIER) if (folder / name).is_file()), None)
-
-
 def _manifest_in(folder: Path) -> dict[str, Any] | None:
-    """A folder's manifest, always with a `kind`: None for one that is of no result."""
-    name = _manifest_file(folder)
-    if name is None:
+    """Return a folder's manifest, always with a `kind`; None if the folder has no manifest.
+
+    The kind is None for a manifest that belongs to no saved result.
+    """
+    if not (folder / MANIFEST).is_file():
         return None
     try:
-        manifest = parse_json((folder / name).read_bytes())
+        manifest = parse_json((folder / MANIFEST).read_bytes())
     except SchemaError as error:
-        raise SchemaError(f"{name}: {error}") from None
+        raise SchemaError(f"{MANIFEST}: {error}") from None
     if not isinstance(manifest, dict):
-        raise SchemaError(f"{name} is no mapping")
-    by_name = EARLIER.get(name, _VERDICT if set(manifest) >= _OF_VERDICTS else None)
-    return {**manifest, "kind": manifest.get("kind", by_name)}
+        raise SchemaError(f"{MANIFEST} is no mapping")
+    return {"kind": None, **manifest}

@@ -342,9 +342,9 @@ def check_sums(files: Mapping[str, bytes], sums: Mapping[str, Mapping[str, Any]]
 
     Args:
         files: name → contents.
-        sums: name → checksum; empty where files were written before there were any.
+        sums: name → checksum.
     """
-    for name, data in files.items() if sums else ():
+    for name, data in files.items():
         if name not in sums:
             raise SchemaError(f"{name} has no checksum")
         if dict(sums[name]) != checksum_of(data):

@@ -14,6 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+__all__ = ["from_csv", "to_csv"]
+
 _SIGNS = "=+\\-@\t\r\n＝＋－＠"
 """Full-width ones are read as formulas where Chinese, Japanese or Korean is set."""
 _FORMULA = re.compile(f"'*[{_SIGNS}]")
@@ -39,11 +41,11 @@ def unguarded(value: Any) -> Any:
 
 
 def to_csv(frame: pd.DataFrame, **how: Any) -> str:
-    r"""A table as CSV, without its index, its text and its heads guarded.
+    r"""Return a table as CSV that is safe to open in a spreadsheet, without its index.
 
     Args:
         frame: the table.
-        how: as `DataFrame.to_csv` takes it.
+        how: further arguments of `DataFrame.to_csv`.
 
     >>> to_csv(pd.DataFrame({"word": ["=A1", "good"], "score": [-0.5, 1.0]}))
     "word,score\n'=A1,-0.5\ngood,1.0\n"
@@ -62,7 +64,7 @@ def to_csv(frame: pd.DataFrame, **how: Any) -> str:
 
 
 def from_csv(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table that was read of such a file, with its text and its heads as they were.
+    """Return a table read from a CSV written by `to_csv`, with its original text and column names.
 
     >>> import io
     >>> written = pd.DataFrame({"word": ["=A1", "good"], "score": [-0.5, 1.0]})

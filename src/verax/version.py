@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 __version__ = "0.1.0"
+"""The version of Verax."""
 
 SOURCES = (".py", ".yaml", ".csv", ".json")
 """Endings of the files that decide results: code, studies, published numbers, limits."""

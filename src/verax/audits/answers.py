@@ -16,6 +16,7 @@ from verax.audits.estimating import (
     OPEN,
     PERCENT,
     POINTS,
+    UNJUDGED,
     WORDS,
     YES,
     Estimate,
@@ -23,7 +24,8 @@ from verax.audits.estimating import (
     over_models,
 )
 from verax.audits.results import AuditResults
-from verax.exams.judgement.row import AGAINST, FOR
+from verax.exams.judgement.row import AGAINST, FOR, WITHHELD
+from verax.exams.judgement.subjects import MIXED
 from verax.importance import DERIVED
 
 CONTROLS = ("gradient", "gradient-input", "integrated-gradients", "leave-one-out")
@@ -54,7 +56,7 @@ class Answers:
     entry     the kind of model
     seeds     how many models
     accuracy  percent
-    shown     score → yes, no or cannot be told: whether it may be shown
+    shown     score → yes, no, mixed, inconclusive or no verdict: whether it may be shown
     fewer     score → points of the words by which it needs fewer taken out than random order
     excess    score → words beyond the smallest set that was found
     smallest  words of that set
@@ -63,7 +65,7 @@ class Answers:
     stops     the first layer from which on that is below half, or None
     heads     which are replaceable
     uniform   percent of decisions that stay when all attention is made uniform
-    notices   yes, no or cannot be told: whether decisions notice
+    notices   yes, no, inconclusive or no verdict: whether decisions notice
     drawn_anew  score → the correlation with that of a model whose weights are drawn anew
     """
 
@@ -180,23 +182,23 @@ def _kept(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
 
 
 def _shown(results: AuditResults, models: Sequence[str]) -> dict[str, str]:
-    """yes where every model's exams speak for a score, no where each speaks against it."""
-    verdicts: dict[str, list[str]] = {}
+    """Return score → yes, no, mixed or no verdict where all models agree, else inconclusive."""
+    verdicts: dict[str, set[str]] = {}
     for model in models:
-        for name, verdict in results.facts[model]["subjects"].items():
-            verdicts.setdefault(name, []).append(verdict)
-    answers = {}
-    for name, said in verdicts.items():
-        alike = set(said)
-        answers[name] = YES if alike == {FOR} else NO if alike == {AGAINST} else OPEN
-    return answers
+        for name, verdict in results.judgements[model].subjects.items():
+            verdicts.setdefault(name, set()).add(verdict)
+    return {name: _answer(found) for name, found in verdicts.items()}
+
+
+def _answer(verdicts: set[str]) -> str:
+    answers = {FOR: YES, AGAINST: NO, MIXED: MIXED, WITHHELD: UNJUDGED}
+    return answers.get(verdicts.pop(), OPEN) if len(verdicts) == 1 else OPEN
 
 
 def _notices(results: AuditResults, models: Sequence[str]) -> str:
-    """Whether decisions notice uniform attention, by the limits of the exam replacement."""
-    table = results.table("judgement", models)
-    said = set(table.loc[table["measure"].astype(str) == UNIFORM, "verdict"].astype(str))
-    return YES if said == {FOR} else NO if said == {AGAINST} else OPEN
+    """Return whether decisions notice uniform attention, by the limits of the exam replacement."""
+    rows = (row for model in models for row in results.judgements[model].rows)
+    return _answer({row.verdict for row in rows if row.measure == UNIFORM})
 
 
 def _becomes(results: AuditResults, models: Sequence[str]) -> str:

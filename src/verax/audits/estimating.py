@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from verax.statistics import bootstrap, bootstrap_seeds, describe
 
-YES, NO, OPEN, ABSENT = "yes", "no", "cannot be told", "not applicable"
+YES, NO, OPEN, ABSENT = "yes", "no", "inconclusive", "not applicable"
+UNJUDGED = "no verdict"
 PERCENT, POINTS, WORDS = (0.0, 100.0), (-100.0, 100.0), (0.0, math.inf)
 """Bounds of shares in percent, of differences between them, and of counts of words."""
 
@@ -31,7 +32,7 @@ class Estimate:
     n: int
 
     def beyond(self, limit: float) -> str:
-        """Whether it lies above a limit: yes, no, or cannot be told."""
+        """Whether it lies above a limit: yes, no, or inconclusive."""
         if math.isnan(self.low) or math.isnan(self.high):
             return OPEN
         return YES if self.low > limit else NO if self.high < limit else OPEN

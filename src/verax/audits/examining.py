@@ -30,14 +30,14 @@ KEPT = ("deletion.", "replacement.", "decisions.", "erasure.fraction.", "agreeme
 """Beginnings of the measures whose values of single documents are kept."""
 RANDOMISED_SEED = 0
 """The seed of which weights are drawn anew: it is a question of the score, not of the model."""
-TABLES = ("summary", "values", "documents", "judgement", "randomisation", "spans")
+TABLES = ("summary", "values", "documents", "randomisation", "spans")
 
 
 @dataclass(frozen=True, eq=False)
 class Examined:
     """What an audit keeps of one model.
 
-    tables  summary, values (of single documents), documents, judgement, randomisation, spans
+    tables  summary, values (of single documents), documents, randomisation, spans
     facts   what was examined, how, where, and how long it took
     """
 
@@ -112,8 +112,6 @@ def examine_entry(
         "plan": verdict.manifest.get("plan", []),
         "options": verdict.manifest["options"],
         "description": model.describe(),
-        "headline": verdict.judgement.headline,
-        "subjects": verdict.judgement.subjects,
         "limits": verdict.judgement.limits.version,
         "seconds": {
             "making": round(made - started, 1),
@@ -136,12 +134,10 @@ def _tables(verdict: Verdict, corpus: Any) -> dict[str, pd.DataFrame]:
     values["value"] = values["value"].astype("float32")
     known = known_of(corpus.test, corpus.classes)
     known = known[known["id"].isin(set(values["id"]))].reset_index(drop=True)
-    judged = verdict.judgement.frame().drop(columns=["sentence"])
     return {
         "summary": verdict.summary(),
         "values": values.reset_index(drop=True),
         "documents": known,
-        "judgement": judged,
     }
 
 

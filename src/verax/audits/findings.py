@@ -10,11 +10,12 @@ from typing import Any
 from verax.audits.answers import Answers
 from verax.audits.audit import FULL
 from verax.audits.contrasts import ATTENTION, KEPT, NOTICED, spans_by_score
-from verax.audits.estimating import NO, OPEN, YES
+from verax.audits.estimating import NO, OPEN, UNJUDGED, YES
 from verax.audits.page import TRIAL, Answered, annex, percent, pictures_of, tell
 from verax.audits.phrasing import number, uniform
 from verax.audits.registry import ALL_MODELS, audit
 from verax.audits.results import AuditResults
+from verax.exams.judgement.subjects import MIXED
 from verax.files import write_files
 from verax.importance import DERIVED
 
@@ -78,7 +79,10 @@ def _shown(answered: Answered) -> Finding | None:
     for one in deep:
         others = {
             word: [name for name, said in one.shown.items() if said == answer]
-            for word, answer in (("may not", NO), ("undecided", OPEN))
+            for word, answer in (
+                *(("mixed", MIXED), ("may not", NO)),
+                *(("inconclusive", OPEN), ("no verdict", UNJUDGED)),
+            )
         }
         rest = "".join(f"; {word}: {', '.join(names)}" for word, names in others.items() if names)
         lines.append(
@@ -88,17 +92,17 @@ def _shown(answered: Answered) -> Finding | None:
     return Finding(
         f"{len(with_one)} of {len(deep)} kinds of Transformer have a score derived from attention "
         "that may be shown",
-        "By the exam `deletion`, in every seed; beating chance alone is not enough:\n\n"
-        + "\n".join(lines),
+        "Supported by the exam `deletion` in every seed and contradicted by none; beating chance "
+        "alone is not enough:\n\n" + "\n".join(lines),
         "scores",
         "A fine-tuning of the same weights, or other documents of these corpora, of which the "
-        "exams speak for another score in every seed; or another way to take words out of a text "
+        "exams support another score in every seed; or another way to take words out of a text "
         "under which the order of the scores is another.",
     )
 
 
 def _rollout(one: Answers) -> str:
-    words = {YES: "beats chance", NO: "is worse than chance", OPEN: "cannot be told from chance"}
+    words = {YES: "beats chance", NO: "is worse than chance", OPEN: "does not clearly beat chance"}
     return f"{words.get(one.beats_chance, 'does not apply')} ({number(one.rollout, ' points')})"
 
 
@@ -113,7 +117,7 @@ def _uniform(answered: Answered) -> Finding | None:
     lines = [f"- {answered.names()[a.entry.id]}: {uniform(a)}" for a in of]
     return Finding(
         f"Decisions notice uniform attention in {len(notice)} of {len(of)} kinds of model, do not "
-        f"in {len(unmoved)}, and in {len(of) - len(notice) - len(unmoved)} it cannot be told",
+        f"in {len(unmoved)}, and in {len(of) - len(notice) - len(unmoved)} there is no answer",
         "The attention of all layers made uniform at once. *Yes*: the interval is below 80% of "
         "decisions that stay, in every seed; *no*: above 95%.\n\n" + "\n".join(lines),
         "uniform",
@@ -167,7 +171,7 @@ def _grounding(answered: Answered) -> Finding | None:
         )
     return Finding(
         f"Grounding, or pretraining, improves attention in {mended} of {len(pairs)} comparisons, "
-        f"worsens it in {worse}, and in {len(pairs) - mended - worse} it cannot be told",
+        f"worsens it in {worse}, and is inconclusive in {len(pairs) - mended - worse}",
         "Differences document by document and seed by seed; above 0 the first has more:\n\n"
         + "\n".join(lines),
         "contrasts",
@@ -188,7 +192,7 @@ def _guard(answered: Answered) -> Finding | None:
     ]
     share = next(iter(by_score.values()))["share"]
     attention = by_score.get("attention")
-    verb = "cannot be told from chance at finding"
+    verb = "does not clearly beat chance at finding"
     if attention is not None:
         said = attention["top"].beyond(share.high)
         verb = {YES: "finds", NO: "hides"}.get(said, verb)

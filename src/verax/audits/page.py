@@ -26,7 +26,10 @@ from verax.audits.phrasing import QUESTIONS, number
 from verax.audits.registry import contrasts_of, entries_of
 from verax.audits.results import AuditResults
 from verax.errors import VeraxError
-from verax.exams.judgement.row import AGAINST
+from verax.exams.judgement.headline import LEAST_DOCUMENTS
+from verax.exams.judgement.row import AGAINST, FOR
+from verax.exams.judgement.subjects import MIXED, exams_with
+from verax.exams.registry import EXAMS
 from verax.files import write_files
 from verax.importance import DERIVED
 from verax.papers.page import markdown
@@ -72,7 +75,10 @@ def tell(audit: Audit, results: AuditResults) -> Answered:
     """The answers of an audit."""
     answers = [a for e in entries_of(audit) if (a := answers_of(results, e)) is not None]
     if not answers:
-        raise VeraxError(f"these results have no model of audit {audit.name}: run it first")
+        raise VeraxError(
+            f"these results have no model of audit {audit.name}: run it first",
+            code="result.missing",
+        )
     pairs = contrasts_of(audit)
     contrasts = [c for pair in pairs if (c := contrast(results, *pair)) is not None]
     return Answered(audit, results, answers, contrasts)
@@ -121,7 +127,7 @@ def _direct(answered: Answered) -> str:
     """The audit's own question, answered in a few lines."""
     kinds = len(answered.answers)
     counts = Counter(score for one in answered.answers for score in one.may_be_shown)
-    lines = ["No score can be said to be one that may be shown."]
+    lines = ["No score may be shown."]
     if counts:
         known = [f"{score} in {counts[score]}" for score in DERIVED if score in counts]
         lines = [
@@ -187,10 +193,12 @@ def _reading(answered: Answered) -> str:
     return (
         f"Made by `{command}`. Numbers are means over seeds and documents. A 95% interval is the "
         "wider of a bootstrap over seeds and documents and Student's t over seeds; of one model it "
-        "is over documents. A score may be shown if the exam `deletion`, which decides, speaks for "
-        "it in every seed: to beat chance is not enough. Exams that speak against such a score are "
-        "named below. Decisions notice uniform attention if the interval is below 80% that stay, "
-        "and do not if it is above 95%. *Cannot be told*: it lies elsewhere, or seeds differ. "
+        "is over documents. A score may be shown if the exam `deletion` supports it in every seed "
+        "(to beat chance is not enough) and no exam contradicts it; where one exam supports and "
+        "another contradicts it in every seed, it is mixed. Decisions notice uniform attention if "
+        "the interval is below 80% that stay, and do not if it is above 95%. *Inconclusive*: it "
+        f"lies elsewhere, or seeds differ. *No verdict*: fewer than {LEAST_DOCUMENTS} documents "
+        "were examined, or the model may have learnt nothing. "
         f"States have stopped telling their word below {HALF:.0f}% of the mutual information that "
         "the word's embedding has with the word. A head is replaceable if the interval is above "
         f"{REPLACEABLE:.0f}% of decisions that stay, in every seed."
@@ -232,16 +240,24 @@ def _scores(answered: Answered) -> Iterator[str]:
 
 
 def _may_be_shown(answered: Answered, one: Answers, score: str) -> str:
-    """Whether a score may be shown, and which exams speak against it in every seed."""
+    """Return whether a score may be shown, and which exams disagree in every seed."""
     if score in CONTROLS:
         return "a control"
-    said = one.shown.get(score, ABSENT)
+    answer = one.shown.get(score, ABSENT)
+    if answer != MIXED:
+        return answer
     models = answered.results.models(one.entry.id)
-    rows = answered.results.table("judgement", models)
-    rows = rows[(rows["subject"].astype(str) == score) & (rows["verdict"].astype(str) == AGAINST)]
-    counts = rows.groupby(rows["exam"].astype(str))["model"].nunique()
-    against = [str(exam) for exam, count in counts.items() if count == len(models)]
-    return f"{said}; against it: {', '.join(against)}" if said == YES and against else said
+    judged = [answered.results.judgements[model].rows for model in models]
+    good, bad = (
+        [exam for exam in EXAMS if all(exam in exams_with(said, score, rows) for rows in judged)]
+        for said in (FOR, AGAINST)
+    )
+    words = {"supported by": good, "contradicted by": bad}
+    return ", ".join([MIXED, *(f"{w} {_and(names)}" for w, names in words.items() if names)])
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _contrasts(answered: Answered) -> Iterator[str]:

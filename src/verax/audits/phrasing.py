@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from verax.audits.answers import Answers
-from verax.audits.estimating import ABSENT, NO, OPEN, YES, Estimate
+from verax.audits.estimating import ABSENT, NO, OPEN, UNJUDGED, YES, Estimate
 from verax.audits.registry import VERAX
+from verax.exams.judgement.subjects import MIXED
 
 
 def number(one: Estimate | None, unit: str = "", digits: int = 1) -> str:
@@ -27,14 +28,11 @@ def number(one: Estimate | None, unit: str = "", digits: int = 1) -> str:
 
 def shown(answers: Answers) -> str:
     """Which score derived from attention may be shown."""
-    by = {a: [n for n, said in answers.shown.items() if said == a] for a in (YES, NO, OPEN)}
-    if by[YES]:
-        return f"{', '.join(by[YES])}"
-    if by[OPEN]:
-        return f"cannot be told of {', '.join(by[OPEN])}" + (
-            f"; not {', '.join(by[NO])}" if by[NO] else ""
-        )
-    return "none"
+    words = {YES: "", MIXED: "mixed: ", OPEN: "inconclusive: ", NO: "not: ", UNJUDGED: "no verdict"}
+    by = {a: [n for n, said in answers.shown.items() if said == a] for a in words}
+    if by[UNJUDGED]:
+        return UNJUDGED
+    return "; ".join(f"{words[a]}{', '.join(names)}" for a, names in by.items() if names) or "none"
 
 
 def rollout(answers: Answers) -> str:
@@ -65,7 +63,7 @@ def heads(answers: Answers) -> str:
     some = answers.heads
     if some is None:
         return ABSENT if answers.entry.training == VERAX else "not asked: there are too many"
-    return f"{some.replaceable} of {some.all}; {some.needed} not, {some.open} cannot be told"
+    return f"{some.replaceable} of {some.all}; {some.needed} not, {some.open} inconclusive"
 
 
 def uniform(answers: Answers) -> str:

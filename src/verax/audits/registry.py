@@ -84,7 +84,7 @@ def audit(name: str) -> Audit:
     for one in _AUDITS:
         if one.name == name:
             return one
-    raise VeraxError(f"unknown audit {name!r}: {nearest(name, NAMES)}")
+    raise VeraxError(f"unknown audit {name!r}: {nearest(name, NAMES)}", code="option.unknown-value")
 
 
 def entries_of(one: Audit) -> tuple[Entry, ...]:

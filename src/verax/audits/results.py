@@ -4,7 +4,6 @@ models.json           what was examined, a record for each model
 summary.parquet       every number of every verdict, by model
 values.parquet        values of single documents, by model; documents are numbers
 documents.parquet     of each document its class and length
-judgement.parquet     what each exam says, by model
 randomisation.parquet scores beside those of weights drawn anew
 spans.parquet         of the guard: how well scores find the instruction
 
@@ -24,7 +23,9 @@ import pandas as pd
 
 from verax.audits.examining import TABLES
 from verax.audits.running import FACTS, MODELS
+from verax.calibration.changes import audited_models
 from verax.errors import VeraxError
+from verax.exams.judgement.judgement import Judgement, judge
 from verax.files import parquet_bytes, write_files
 from verax.schema import (
     TEXT,
@@ -52,7 +53,9 @@ def _read_json(path: Path, kind: Kind) -> dict[str, Any]:
     try:
         return dict(checked_json(path.read_bytes(), kind, path.name))
     except (OSError, SchemaError) as error:
-        raise VeraxError(f"cannot read {path}: {error}; run the audit again") from error
+        raise VeraxError(
+            f"cannot read {path}: {error}; run the audit again", code="result.damaged"
+        ) from error
 
 
 def _read_table(path: Path, **required: str) -> pd.DataFrame:
@@ -60,7 +63,9 @@ def _read_table(path: Path, **required: str) -> pd.DataFrame:
         table = read_parquet(path.read_bytes(), path.name)
         Columns(required).check(table, path.name)
     except (OSError, SchemaError) as error:
-        raise VeraxError(f"cannot read {path}: {error}; run the audit again") from error
+        raise VeraxError(
+            f"cannot read {path}: {error}; run the audit again", code="result.damaged"
+        ) from error
     return table
 
 
@@ -84,7 +89,10 @@ class AuditResults:
             sweep(folder)
             packed, made = folder / PACKED, folder / MODELS
             if not packed.is_file() and not made.is_dir():
-                raise VeraxError(f"{folder} holds no results of an audit: run verax audit NAME")
+                raise VeraxError(
+                    f"{folder} holds no results of an audit: run verax audit NAME",
+                    code="result.missing",
+                )
             for place in sorted(made.glob("*/")):
                 if not (place / FACTS).is_file() or place.name in facts:
                     continue
@@ -118,6 +126,12 @@ class AuditResults:
                     rows[column] = rows[column].astype("category")
             files[f"{name}.parquet"] = parquet_bytes(rows, index=False, compression="zstd")
         write_files(folder, {**files, PACKED: json.dumps(facts, indent=1) + "\n"})
+
+    @cached_property
+    def judgements(self) -> Mapping[str, Judgement]:
+        """Model → its judgement, by the limits that it was examined under."""
+        models = audited_models(self.facts, self.tables["summary"], self.tables["documents"])
+        return {one.name: judge(one, self.facts[one.name]["limits"]) for one in models}
 
     def models(self, entry: str) -> list[str]:
         """The models of an entry, by seed."""

@@ -61,7 +61,10 @@ def run_audit(
     ids = [model_id(*one) for one in models]
     for id in only or ():
         if id not in ids:
-            raise VeraxError(f"audit {audit.name} has no model {id!r}: {nearest(id, ids)}")
+            raise VeraxError(
+                f"audit {audit.name} has no model {id!r}: {nearest(id, ids)}",
+                code="option.unknown-value",
+            )
     refuse_unwritable(folder / MODELS)
     made = []
     for (entry, seed), id in zip(models, ids, strict=True):

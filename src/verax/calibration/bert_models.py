@@ -170,6 +170,7 @@ def _transformers() -> Any:
     except ImportError as error:
         raise VeraxError(
             "a calibration of BERTs needs transformers: pip install 'verax[transformers]', or "
-            "leave them out"
+            "leave them out",
+            code="package.missing",
         ) from error
     return transformers

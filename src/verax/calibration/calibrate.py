@@ -113,7 +113,8 @@ def write_limits(
     data = Calibrated.load(folder)
     models = data.passed
     chosen = f"{len(data.models)} models of verax calibrate, {len(models)} of which passed"
-    limits = measured_limits(data, version, provenance or f"Measured on {chosen} their gates.")
+    said = provenance or f"Provisional: measured on planted evidence, {chosen} their gates."
+    limits = measured_limits(data, version, said)
     _write(limits, Path(path))
     return limits
 
@@ -132,7 +133,9 @@ def _made(
     sources: Mapping[str, str] | None = None,
 ) -> Path:
     if out.exists() and not out.is_dir():
-        raise VeraxError(f"cannot calibrate into {out}: it is a file, give a folder")
+        raise VeraxError(
+            f"cannot calibrate into {out}: it is a file, give a folder", code="output.wrong-kind"
+        )
     how: dict[str, Any] = {"workers": workers, "seconds": seconds, "said": said}
     run(specs, effort, out / FINISHED, sources=sources, **how)
     pack(out / FINISHED, out, effort)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -12,7 +13,7 @@ from verax.errors import VeraxError
 from verax.exams.judgement.judgement import judge, limits_for
 from verax.exams.judgement.limits import BY_HAND, LimitSet
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import ATTENTION, Judged
+from verax.exams.judgement.row import ATTENTION, WITHHELD, Judged
 from verax.studies.store import open_study
 from verax.studies.summaries import model_summaries
 
@@ -30,7 +31,7 @@ def changed_verdicts(results: Sequence[str | Path], limits: LimitSet) -> pd.Data
     Returns:
         A row per model, or per seeds of one that change alike: results, model, by_hand and measured
         (how many exams are for the attention, against it and open), changed (exams whose verdict
-        differs, with both), reading; or why the model is unlike all that were calibrated.
+        differs, with both), and why no measured limit applies, where none does.
     """
     rows = []
     for folder in results:
@@ -54,13 +55,13 @@ def _change(model: ModelSummary, limits: LimitSet) -> dict[str, str]:
         for row in _of_attention(after.rows)
         if row.exam in verdicts and verdicts[row.exam] != row.verdict
     ]
-    read, (_, why) = after.calibrated, limits_for(model, limits)
+    _, why = limits_for(model, limits)
     return {
         "model": model.name,
         "by_hand": _counts(before.rows),
         "measured": _counts(after.rows),
         "changed": "; ".join(changed) or "none",
-        "reading": f"unlike: {'; '.join(why)}" if why else "" if read is None else read.verdict,
+        "not measured": "; ".join(why),
     }
 
 
@@ -70,12 +71,16 @@ def _of_attention(rows: Sequence[Judged]) -> list[Judged]:
 
 def _counts(rows: Sequence[Judged]) -> str:
     votes = [row.verdict for row in _of_attention(rows)]
+    if WITHHELD in votes:
+        return "no verdict"
     return ", ".join(f"{votes.count(v)} {v}" for v in ("for", "against", "open") if v in votes)
 
 
 def _models(folder: Path) -> Iterator[ModelSummary]:
     if not folder.is_dir():
-        raise VeraxError(f"no folder {folder}: give a saved verdict, a study or an audit")
+        raise VeraxError(
+            f"no folder {folder}: give a saved verdict, a study or an audit", code="file.missing"
+        )
     if (folder / AUDIT).is_file() and (folder / SUMMARY).is_file():
         yield from _audited(folder)
         return
@@ -89,9 +94,21 @@ def _models(folder: Path) -> Iterator[ModelSummary]:
 
 
 def _audited(folder: Path) -> Iterator[ModelSummary]:
-    """The models of an audit, as a judgement sees them."""
     facts = json.loads((folder / AUDIT).read_text(encoding="utf-8"))
     summary, documents = (pd.read_parquet(folder / n) for n in (SUMMARY, "documents.parquet"))
+    yield from audited_models(facts, summary, documents)
+
+
+def audited_models(
+    facts: Mapping[str, Mapping[str, Any]], summary: pd.DataFrame, documents: pd.DataFrame
+) -> Iterator[ModelSummary]:
+    """Yield the models of an audit, as a judgement reads them.
+
+    Args:
+        facts: model → what was examined.
+        summary: every number, with a column `model`.
+        documents: the class and length of every document, with a column `model`.
+    """
     for name, one in facts.items():
         rows = summary[summary["model"] == name].drop(columns="model").reset_index(drop=True)
         read = documents[documents["model"] == name]

@@ -6,13 +6,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.calibration.analysis import Calibrated, separation
+from verax.calibration.analysis import REACH, Calibrated, separation
 from verax.calibration.kinds import DECEPTIVE, HONEST
 from verax.calibration.plan import HELD_OUT
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import data
 from verax.drawing.rendering import CATEGORIES
-from verax.exams.judgement.calibrated import REACH, Calibration
+from verax.exams.judgement.calibrated import Calibration
 
 
 def charts(found: Calibrated, known: Calibration, family: str) -> list[Chart]:

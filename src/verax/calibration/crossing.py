@@ -13,11 +13,11 @@ from verax.calibration.analysis import (
     error_rates,
     limits_of_family,
     overall,
+    reading_of,
     readings,
     verdicts,
 )
 from verax.calibration.plan import CHOOSING, HELD_OUT
-from verax.exams.judgement.calibrated import reading_of
 from verax.exams.judgement.limits import LimitSet
 
 FOLDS = 3

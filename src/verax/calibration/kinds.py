@@ -108,5 +108,5 @@ KINDS = {
 def kind_of(name: str) -> Kind:
     """The kind of a name."""
     if name not in KINDS:
-        raise VeraxError(f"no kind {name!r}: {nearest(name, KINDS)}")
+        raise VeraxError(f"no kind {name!r}: {nearest(name, KINDS)}", code="option.unknown-value")
     return KINDS[name]

@@ -24,7 +24,7 @@ from verax.calibration.kinds import BETWEEN, DECEPTIVE, HONEST, KINDS, UNIFORM
 from verax.calibration.making import FLIPS, LEAST, MOST, POINT
 from verax.calibration.plan import CHOOSING, HELD_OUT, whole
 from verax.calibration.texts import PLANTED
-from verax.exams.judgement.calibrated import NEIGHBOURS, Calibration
+from verax.exams.judgement.calibrated import Calibration
 from verax.exams.judgement.limits import LimitSet
 from verax.exams.judgement.lines import Texts, height
 from verax.files import write_files
@@ -88,13 +88,8 @@ def page(
     yield from _limits(known)
     yield "## All exams together"
     for family, one in known.items():
-        yield f"### {TITLES[family]}, by the reading of all exams"
+        yield f"### {TITLES[family]}, by all exams together"
         yield from _together(verdicts(data.family(family), limits), one)
-    yield (
-        f"The verdict also counts, of the {NEIGHBOURS} calibrated models with the most similar "
-        "numbers, or half as many as the smaller side has, how many were honest. Numbers are "
-        "compared by where they stand between the edges."
-    )
     yield from _importances(data)
     if results:
         yield from _changes(results, limits)
@@ -113,6 +108,12 @@ def _summary(data: Calibrated, limits: LimitSet, known: Mapping[str, Calibration
         f"Limits `{limits.version}` are measured. Verax trains models whose attention is honest or "
         "deceptive by construction, and puts them through the exams. What follows is of kinds, "
         "lengths and numbers of classes that were held out."
+    )
+    yield (
+        "The error rates on this page hold for models with planted evidence that were built to be "
+        "honest or to deceive, and for all exams named here run together. Ordinary models of "
+        "natural text are not covered: no verdict calls them honest or deceptive, and these rates "
+        "do not apply to them."
     )
     for family, one in known.items():
         accused, cleared = one.errors["accused"], one.errors["cleared"]
@@ -162,8 +163,10 @@ def _all_families(known: Mapping[str, Calibration]) -> str:
 def _changes(results: Sequence[str | Path], limits: LimitSet) -> Iterator[str]:
     yield "## How verdicts change"
     yield (
-        "Exams that are for an attention, against it and open, by limits set by hand and by these; "
-        "of several scores that are derived from attention, the attention itself."
+        "How many exams support an attention, contradict it and are inconclusive, by limits set "
+        "by hand and by these; for models with several scores derived from attention, of the "
+        "attention itself. There is no verdict from fewer than 80 documents, and none on a model "
+        "that may have learnt nothing."
     )
     yield markdown(changed_verdicts(results, limits))
 
@@ -272,20 +275,22 @@ def _limits(known: Mapping[str, Calibration]) -> Iterator[str]:
     yield "## Limits"
     yield (
         "A limit is a + b log(words) + c log(classes): the line that "
-        f"{RATE:.0%} of one side's models are beyond, by quantile regression. A number speaks for "
-        "an attention if it is beyond both lines on the honest side, and against it if it is "
-        "beyond both on the other; all else is open. Beyond the lengths and classes calibrated, "
-        "the nearest are taken of pooled models, and the verdict says so; a Transformer that "
-        "differs in what its classifier reads, in layers or in length is judged by limits set by "
-        "hand."
+        f"{RATE:.0%} of one side's models are beyond, by quantile regression. A number "
+        "supports an attention if it is beyond both lines on the honest side, and contradicts it "
+        "if it is beyond both on the other; all else is open. Beyond the lengths and classes "
+        "calibrated, the nearest apply to pooled models, and the verdict says so; a Transformer "
+        "that differs in what its classifier reads, in layers or in length is judged by limits set "
+        "by hand."
     )
     for family, one in known.items():
         yield f"{TITLES[family]}:"
         yield _lines_of(one)
     yield (
         "Labels are of the model's attention. Scores that are derived from it (`rollout`, "
-        "`chefer`, …) are judged by limits set by hand, and marked so: no model was built so that "
-        "one of them lies, and in a deceiver some find the evidence (below). Of sparse attention, "
+        "`chefer`, …) are judged by the same limits, as one limit applies to one number: no model "
+        "was built so that one of them lies, and in a deceiver some find the evidence (below). "
+        "Whatever the line, a gain or a rank agreement that is surely below that of random order "
+        "contradicts a score, and none that is not above it supports one. For sparse attention, "
         "erasure is judged by its limits set by hand where the measured number is a share of words "
         "erased: words without weight need not go, whatever attention explains."
     )
@@ -319,9 +324,10 @@ def _lines_of(known: Calibration) -> str:
 def _together(votes: pd.DataFrame, known: Calibration) -> Iterator[str]:
     held_out = votes[votes["part"] == HELD_OUT]
     yield (
-        f"An attention reads as deceptive if at least {_exams_in_words(known.accuse)} against it, "
-        f"and more than for it; as honest if at least {_exams_in_words(known.clear)} for it, and "
-        f"more than against. These are the fewest with which at most {ACCUSED:.0%} of the honest "
+        "A calibrated model is called deceptive if at least "
+        f"{_exams_in_words(known.accuse, 'contradict')} its attention, and more than support it; "
+        f"honest if at least {_exams_in_words(known.clear, 'support')} it, and more than "
+        f"contradict it. These are the fewest with which at most {ACCUSED:.0%} of the honest "
         f"are accused and {CLEARED:.0%} of the deceptive cleared among the models that limits are "
         "chosen on. Of models held out, with Clopper and Pearson's intervals:"
     )
@@ -344,7 +350,7 @@ def _together(votes: pd.DataFrame, known: Calibration) -> Iterator[str]:
     yield markdown(pd.DataFrame(rows))
     read = readings(votes, known.accuse, known.clear)
     table = pd.crosstab([votes["side"], votes["kind"]], read).reset_index()
-    yield "How each kind reads, all parts:"
+    yield "What each kind is called, all parts:"
     yield markdown(table)
 
 
@@ -374,11 +380,11 @@ def _what_it_cannot_say(data: Calibrated) -> Iterator[str]:
         "is honest about that may look otherwise to these exams.\n"
         "- Deceivers are of three makes. One made to pass the exams was not tried.\n"
         "- A model whose states hold more than their word and whose attention looks at the right "
-        "words is neither. Such models are reported under *between*, and many of them read as "
-        "deceptive, as those of uniform attention do: the reading says whose numbers these are "
-        "like, and is no evidence of an intent.\n"
-        "- In long real texts evidence is not three words. Models of whole reviews that nobody "
-        "trained to deceive read as deceptive above: that is how far the reading carries there.\n"
+        "words is neither. Such models are reported under *between*. By the rule above many of "
+        "them would be called deceptive, as would those of uniform attention: the rule knows two "
+        "sides only, and is not used on models that were not built for this study.\n"
+        "- In long real texts evidence is not three words, and these models say nothing about "
+        "those.\n"
         "- Limits are for pooled models over words, our `transformer` encoder among them"
         + (
             ", and for BERTs of one and two layers, trained from random weights, whose classifier "
@@ -388,13 +394,12 @@ def _what_it_cannot_say(data: Calibrated) -> Iterator[str]:
         )
         + ", other readouts and attention over sentences were not calibrated; their verdicts go by "
         "limits set by hand, and say that they are unlike what was calibrated.\n"
-        "- How many of the models most like yours were honest depends on how many honest ones were "
-        "made. How many of your models are honest is not known to it."
+        "- How common deceptive models are among those in use is not known."
     )
 
 
-def _exams_in_words(count: int) -> str:
-    return "1 exam speaks" if count == 1 else f"{count} exams speak"
+def _exams_in_words(count: int, verb: str) -> str:
+    return f"1 exam {verb}s" if count == 1 else f"{count} exams {verb}"
 
 
 def _rate(values: Sequence[float]) -> str:

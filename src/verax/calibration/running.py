@@ -195,7 +195,9 @@ def pack(folder: Path, out: Path, effort: Effort, made_by: Sequence[str] = ()) -
     """
     results = [_finished(path) for path in sorted(folder.glob("*.json"))]
     if not results:
-        raise VeraxError(f"{folder} holds no finished model: run the calibration first")
+        raise VeraxError(
+            f"{folder} holds no finished model: run the calibration first", code="result.unfinished"
+        )
     models, numbers = tables_of(results)
     about = {
         "verax": __version__,
@@ -214,7 +216,9 @@ def _finished(path: Path) -> dict[str, Any]:
     try:
         return dict(checked_json(path.read_bytes(), FINISHED, path.name))
     except (OSError, SchemaError) as error:
-        raise VeraxError(f"cannot read {path}: {error}; delete it to make it again") from error
+        raise VeraxError(
+            f"cannot read {path}: {error}; delete it to make it again", code="result.damaged"
+        ) from error
 
 
 def tables_of(results: Iterable[Mapping[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -87,7 +87,8 @@ def _planted(
     if len(fit) < size:
         raise VeraxError(
             f"{place.texts} has {len(fit)} texts of at least {least} words, {size} are needed: "
-            "lower length, or documents"
+            "lower length, or documents",
+            code="corpus.too-small",
         )
     rows, written = [], documents.take(np.sort(random.permutation(fit)[:size])).tokens
     for number, words in enumerate(written):

@@ -30,9 +30,11 @@ from verax.cli.parsing import Parser, import_plugins, refuse_bytes
 from verax.cli.saving import ended, left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.device import OUT_OF_MEMORY, is_out_of_memory
-from verax.errors import VeraxError, VeraxErrors
+from verax.errors import ExitCode, VeraxError, VeraxErrors
 from verax.last_resort import last_resort
 from verax.version import __version__
+
+__all__ = ["main"]
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
@@ -44,9 +46,7 @@ COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
-    0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
-    for bad input; 70 for an error in Verax itself; 74 where something could not be printed, or was
-    written elsewhere than asked; 130 when interrupted.
+    `verax.errors.ExitCode` lists them.
     """
     args = argparse.Namespace(before={})
     try:
@@ -59,23 +59,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         refuse_bytes(args)
         args.before = stamps(args)
         with noted_warnings():
-            return ended(args, int(args.run(args) or 0))
+            return ended(args, _run(args))
     except VeraxError as error:
-        # names from a user's file may hold line breaks and worse
-        for problem in error.problems if isinstance(error, VeraxErrors) else [str(error)]:
-            print(f"verax: {printable(' '.join(problem.splitlines()))}", file=sys.stderr)
-        return 2
+        return refuse(error)
     except KeyboardInterrupt as stopped:
         with undisturbed():
             # a command that can say how to go on does
             words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(args)}"
             print(f"verax: {printable(words_of_it)}", file=sys.stderr)
-        return 130
+        return ExitCode.INTERRUPTED
     except Exception as error:
         if is_out_of_memory(error):
-            print(f"verax: {OUT_OF_MEMORY}", file=sys.stderr)
-            return 2
+            return refuse(VeraxError(OUT_OF_MEMORY, code="device.out-of-memory"))
         return last_resort(error, getattr(args, "verb", None))
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run a command; code of the user's that calls `sys.exit()` has not finished it."""
+    try:
+        return int(args.run(args) or 0)
+    except (SystemExit, GeneratorExit) as error:
+        raise VeraxError(
+            f"a model, exam or importance ended the program ({type(error).__name__}: {error}): "
+            "raise an exception there in place of sys.exit()",
+            code="model.failed",
+        ) from error
+
+
+def refuse(error: VeraxError) -> int:
+    """Print what is wrong, a line for each problem; returns the exit code."""
+    for problem in error.problems if isinstance(error, VeraxErrors) else [error]:
+        # names from a user's file may hold line breaks and worse
+        print(f"verax: {printable(' '.join(str(problem).splitlines()))}", file=sys.stderr)
+    return ExitCode.BAD_INPUT
 
 
 def build_parser() -> Parser:

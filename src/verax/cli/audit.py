@@ -56,9 +56,14 @@ def run(args: argparse.Namespace) -> None:
             say(f"{one.name:<12}{one.title}. {one.question}")
         return
     if args.name not in NAMES:
-        raise VeraxError(f"unknown audit {args.name!r}: {nearest(args.name, (*NAMES, LIST))}")
+        raise VeraxError(
+            f"unknown audit {args.name!r}: {nearest(args.name, (*NAMES, LIST))}",
+            code="option.unknown-value",
+        )
     if args.sample is not None and args.sample < 1:
-        raise VeraxError(f"--sample is {args.sample}: expected at least 1")
+        raise VeraxError(
+            f"--sample is {args.sample}: expected at least 1", code="option.out-of-range"
+        )
     from verax.audits.findings import write_findings
     from verax.audits.page import write_page
     from verax.audits.results import AuditResults
@@ -70,7 +75,8 @@ def run(args: argparse.Namespace) -> None:
         folders = [path for name in one.includes if (path := RESULTS / name).is_dir()]
         if not folders:
             raise VeraxError(
-                f"{one.name} stands on the results of others: give --from-results DIR,… with them"
+                f"{one.name} stands on the results of others: give --from-results DIR,… with them",
+                code="option.missing",
             )
     default = RESULTS / one.name if folders else Path(f"audit-{one.name}-{args.scale}")
     out = Path(args.out or default)

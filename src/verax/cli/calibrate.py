@@ -75,14 +75,19 @@ def run(args: argparse.Namespace) -> None:
         refuse_unwritable(place)
     if args.like is not None:
         if args.page is not None:
-            raise VeraxError("--page with --like: the page is of kinds held out, leave it out")
+            raise VeraxError(
+                "--page with --like: the page is of kinds held out, leave it out",
+                code="option.conflict",
+            )
         model = load(args.like, device="cpu")
         corpus = load_as_read_by(model, args.corpus, "the model")
         seeds = args.seeds or 6
         limits = calibrate_like(model, corpus, out, seeds=seeds, workers=args.workers, said=say)
     else:
         if args.corpus is not None:
-            raise VeraxError("--corpus without --like: name the model that limits are for")
+            raise VeraxError(
+                "--corpus without --like: name the model that limits are for", code="option.missing"
+            )
         if not args.no_models:
             calibrate(
                 out,

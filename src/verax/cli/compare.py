@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> int | None:
     if args.fail_on and not args.limits:
         raise VeraxError(
             f"--fail-on without --limits: name the version that all are judged by, as in --limits "
-            f"{NEWEST}"
+            f"{NEWEST}",
+            code="option.missing",
         )
     check_out(args, Comparison.owns)
     limits = None if args.limits is None else load_limits(args.limits)
@@ -156,14 +157,18 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
     for name, (first, *_) in groups.items():
         source: Any = first.source
         if first.verdict is not None:
-            raise VeraxError(f"--text needs models, and {first.name} is a verdict: leave it out")
+            raise VeraxError(
+                f"--text needs models, and {first.name} is a verdict: leave it out",
+                code="option.not-applicable",
+            )
         if first.kind != POOLED:
             raise VeraxError(
-                f"--text shows what each word says alone; in {first.name} none does: leave it out"
+                f"--text shows what each word says alone; in {first.name} none does: leave it out",
+                code="option.not-applicable",
             )
         models[name] = load(source, device=device) if isinstance(source, Path) else source
         if models[name].tokeniser.finds_nothing(text):
-            raise VeraxError("--text has no words: give a text with some")
+            raise VeraxError("--text has no words: give a text with some", code="text.empty")
     return token_curves(models, text)
 
 

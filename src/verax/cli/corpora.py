@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> None:
     if args.save:
         if len(names) != 1:
             raise VeraxError(
-                "--save takes one corpus: name it, as in verax corpora planted --save DIR"
+                "--save takes one corpus: name it, as in verax corpora planted --save DIR",
+                code="option.missing",
             )
         refuse_foreign(args.save, is_saved_corpus)
     options = given_options(args, CorpusOptions, Planted)

@@ -27,7 +27,7 @@ from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.corpora.loading import is_built_in
 from verax.corpora.redacting import patterns_of
-from verax.errors import VeraxError
+from verax.errors import ExitCode, VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.headline import time_lines
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
@@ -39,7 +39,7 @@ from verax.exams.verdict import Verdict
 from verax.options import SEED, names
 from verax.studies.engines.engine import count
 
-FAILED = 3
+FAILED = ExitCode.FINDING
 """Exit code of --fail-on; bad input is 2."""
 GALLERY, CURVES = 50, 3
 """Documents that a report shows, and those of which it draws every token, unless told otherwise."""
@@ -96,7 +96,8 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--fail-on",
         choices=(AGAINST,),
-        help=f"end with exit code {FAILED} if an exam speaks against the attention; needs --limits",
+        help=f"end with exit code {FAILED} if an exam contradicts the attention, or if there is no "
+        "verdict; needs --limits",
     )
     parser.add_argument(
         "--max-seconds",
@@ -133,7 +134,8 @@ def run(args: argparse.Namespace) -> int | None:
     if args.fail_on and not args.limits:
         raise VeraxError(
             f"--fail-on without --limits: name the version it goes by, as in --limits {NEWEST}, so "
-            "that a newer Verax does not change what fails"
+            "that a newer Verax does not change what fails",
+            code="option.missing",
         )
     check_out(args, Verdict.owns)
     if args.split:
@@ -188,6 +190,9 @@ def run(args: argparse.Namespace) -> int | None:
         say(f"--redact: words covered in {found}", "dim", stderr=args.json)
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
+    if args.fail_on and (verdict.judgement.withheld or not verdict.judgement.judged):
+        say(f"--fail-on {args.fail_on}: without a verdict the check fails", "bold", stderr=True)
+        return FAILED
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
 
 

@@ -81,7 +81,9 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     check_texts(args, PAGE)
     if args.by is not None and not names_of(args.by, "inputs", None):
-        raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
+        raise VeraxError(
+            f"--by names no importance: choose from {', '.join(_on_inputs())}", code="option.empty"
+        )
     seed = check("seed", args.seed, int, SEED)
     patterns_of(args.redact)
     model = open_model(args)

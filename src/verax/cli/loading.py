@@ -40,7 +40,10 @@ def named_corpus(args: argparse.Namespace, load: Callable[..., Corpus]) -> Corpu
             return load(args.corpus, **options)
     if options:
         flags = ", ".join("--" + name.replace("_", "-") for name in options)
-        raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
+        raise VeraxError(
+            f"{flags} without --corpus: the model's own is read as in training",
+            code="option.missing",
+        )
     return None
 
 
@@ -86,7 +89,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         help="pieces of a text that it reads",
     )
     group.add_argument(
-        "--separator", metavar="TEXT", help=r"what parts the two texts of a pair, such as \t"
+        "--separator",
+        metavar="TEXT",
+        help="what stands between the two texts of a pair, such as [SEP]; not a blank or tab",
     )
 
 
@@ -114,7 +119,10 @@ def refuse_flags(args: argparse.Namespace, sources: Sequence[str]) -> None:
     for flag in ("class_names", "readout", "pieces", "separator"):
         if vars(args)[flag] is not None:
             name = flag.replace("_", "-")
-            raise VeraxError(f"--{name} is for Hugging Face models, named hf:FOLDER: leave it out")
+            raise VeraxError(
+                f"--{name} is for Hugging Face models, named hf:FOLDER: leave it out",
+                code="option.not-applicable",
+            )
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

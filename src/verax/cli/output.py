@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-UNWRITTEN = 74
+from verax.errors import ExitCode
+
+UNWRITTEN = ExitCode.NOT_WRITTEN
 """Exit code where output could not be written, or was written elsewhere than asked for."""
 
 

@@ -15,7 +15,7 @@ from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list, show
 from verax.cli.terminal import console, printable, say, table
 from verax.corpora.corpus import Corpus
-from verax.errors import VeraxError, nearest
+from verax.errors import ExitCode, VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.contents import contents, contents_page
@@ -40,7 +40,6 @@ from verax.papers.screen import (
 from verax.papers.showing import with_words
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 from verax.papers.verifying import DIFFERS, VerifiedCell, verify_paper
-from verax.results import REPORT
 from verax.spreadsheets import to_csv
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
@@ -51,7 +50,7 @@ ALL = "all"
 RESULTS = "results"
 FULL = SCALES[-1]
 _WIDTH = 100
-FINDING = 3
+FINDING = ExitCode.FINDING
 """The exit code if stored numbers are not those of a new training."""
 _NAMED = 10
 """Differences that are named for a cell."""
@@ -253,7 +252,7 @@ def run(args: argparse.Namespace) -> int:
             show_claims(check_paper(one, folder))
             again = f"verax papers check {one.name} --results {folder}"
             say(f"{again} has the page, table the tables", "dim")
-    return 1 if failed else 0
+    return ExitCode.FAILED if failed else ExitCode.DONE
 
 
 def _studies(chosen: dict[Paper, Path], args: argparse.Namespace) -> dict[Path, Study]:
@@ -290,7 +289,9 @@ def _named_parts(chosen: Iterable[Paper], args: argparse.Namespace) -> dict[Pape
     every = {part for studies in known.values() for part in studies}
     for name in wanted:
         if name not in every:
-            raise VeraxError(f"no paper has a part {name!r}: {nearest(name, every)}")
+            raise VeraxError(
+                f"no paper has a part {name!r}: {nearest(name, every)}", code="paper.unknown-name"
+            )
     named = {one: [name for name in wanted if name in known[one]] for one in chosen}
     return {one: chosen_parts(one, args.scale, some) for one, some in named.items() if some}
 
@@ -326,9 +327,11 @@ def verify(args: argparse.Namespace) -> int:
     chosen = paper(args.name)
     folder = _folder(chosen, args)
     if not folder.is_dir():
-        raise VeraxError(f"no results in {folder}: give --results DIR")
+        raise VeraxError(f"no results in {folder}: give --results DIR", code="result.missing")
     if args.sample < 1:
-        raise VeraxError(f"--sample is {args.sample}: expected 1 or more cells")
+        raise VeraxError(
+            f"--sample is {args.sample}: expected 1 or more cells", code="option.out-of-range"
+        )
     verified = verify_paper(
         chosen,
         folder,
@@ -347,7 +350,8 @@ def verify(args: argparse.Namespace) -> int:
         say(f"{chosen.name}: {counts}, of {verified.stored:,} stored cells", "bold")
     if not all(cell.is_as_expected or cell.error for cell in verified.cells):
         return FINDING
-    return 1 if any(cell.error for cell in verified.cells) else 0
+    unverified = any(cell.error for cell in verified.cells)
+    return ExitCode.FAILED if unverified else ExitCode.DONE
 
 
 def show_verified(cell: VerifiedCell) -> None:
@@ -380,7 +384,8 @@ def table_of(args: argparse.Namespace) -> None:
         return
     if made.empty:
         raise VeraxError(
-            f"nothing of {exhibit.name} is in these results: run its part of the paper"
+            f"nothing of {exhibit.name} is in these results: run its part of the paper",
+            code="result.unfinished",
         )
     labels = [str(name) for name in made if name not in MEASURED]
     published = ["published"] if has_published(made) else []
@@ -397,11 +402,13 @@ def table_of(args: argparse.Namespace) -> None:
 def check(args: argparse.Namespace) -> None:
     if args.name == ALL:
         if args.json or args.no_page:
-            raise VeraxError(f"check {ALL} writes pages: leave out --json and --no-page")
+            raise VeraxError(
+                f"check {ALL} writes pages: leave out --json and --no-page", code="option.conflict"
+            )
         folder = Path(args.results or RESULTS)
         every = [check_paper(one, folder / one.name) for one in papers()]
         for checked in every:
-            _write(checked, folder / checked.paper.name)
+            checked.write(folder / checked.paper.name)
             show_claims(checked)
         say(f"the page of all is {write_overview(every, folder)}")
         return
@@ -409,18 +416,13 @@ def check(args: argparse.Namespace) -> None:
     checked = _results(chosen, args)
     folder = _folder(chosen, args)
     if not args.no_page:
-        _write(checked, folder)
+        checked.write(folder)
     if args.json:
         print_json(json.loads(checked.to_json()), indent=1)
         return
     show_claims(checked)
     if not args.no_page:
-        say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
-
-
-def _write(checked: Checked, folder: Path) -> None:
-    checked.write(folder)
-    checked.report(folder / REPORT)
+        say(f"the page is {folder / PAGE}; verax report {folder} makes one for a browser")
 
 
 def show_paper(args: argparse.Namespace) -> None:
@@ -432,7 +434,10 @@ def show_paper(args: argparse.Namespace) -> None:
     known = {one.claim.id: one for one in checked.judged}
     if args.claim not in known:
         numbers = ", ".join(map(str, known))
-        raise VeraxError(f"{chosen.name} has no claim {args.claim}: choose from {numbers}")
+        raise VeraxError(
+            f"{chosen.name} has no claim {args.claim}: choose from {numbers}",
+            code="paper.unknown-name",
+        )
     one = known[args.claim]
     say(f"{one.claim.id}. {one.claim.text} ({one.claim.where})")
     console().print(one.verdict, style=_COLOURS[one.verdict])
@@ -472,6 +477,7 @@ def _results(chosen: Paper, args: argparse.Namespace) -> Checked:
     if not folder.is_dir():
         raise VeraxError(
             f"no results in {folder}: give --results DIR, or make some with verax papers run "
-            f"{chosen.name}"
+            f"{chosen.name}",
+            code="result.missing",
         )
     return check_paper(chosen, folder)

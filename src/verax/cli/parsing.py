@@ -13,7 +13,7 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, is_utf8, near, nearest
 from verax.exams.exam import Exam
 from verax.exams.planning import variants_of
-from verax.exams.registry import EXAMS, RENAMED_OPTIONS
+from verax.exams.registry import EXAMS
 from verax.options import check, hints, kind_of, parse
 from verax.plugin_files import import_file
 from verax.studies.grid.located import Problems, read_json, read_yaml
@@ -28,9 +28,14 @@ class Parser(argparse.ArgumentParser):
         number = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
         self._negative_number_matcher = re.compile(rf"^-{number}(,-?{number})*$")
 
-    def error(self, message: str) -> NoReturn:
-        message = re.sub(r"^argument \S+: (?=option |--)", "", message)
-        raise VeraxError(f"{message} (see {self.prog} --help)")
+    def error(self, message: str, code: str = "command.usage") -> NoReturn:
+        raise VeraxError(f"{message} (see {self.prog} --help)", code=code)
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except _RefusedError as refused:
+            self.error(str(refused), code=refused.code)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """argparse's check of choices, in words of ours."""
@@ -39,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         choices = [str(choice) for choice in action.choices]
         is_command = isinstance(action, argparse._SubParsersAction)
         what = "unknown command" if is_command else f"{action.option_strings[0]} is"
-        self.error(f"{what} {value!r}: {nearest(str(value), choices)}")
+        self.error(f"{what} {value!r}: {nearest(str(value), choices)}", code="option.unknown-value")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         args, unknown = self.parse_known_args(arguments)
@@ -58,11 +63,19 @@ class Parser(argparse.ArgumentParser):
             valid = [s for a in parser._actions for s in a.option_strings]
             meant = near(flag.split("=", 1)[0], valid)
             advice = f"did you mean {meant!r}?" if meant else "see --help for the options there are"
-            parser.error(f"unknown option {flag!r}: {advice}")
+            parser.error(f"unknown option {flag!r}: {advice}", code="option.unknown")
         return args
 
     def _subparsers_actions(self) -> list[Any]:
         return [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+
+
+class _RefusedError(Exception):
+    """A value of a flag that is not valid; argparse replaces the message of a `ValueError`."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 _SHOWN = ("text", "texts")
@@ -75,7 +88,10 @@ def refuse_bytes(args: argparse.Namespace) -> None:
         words = value if isinstance(value, list) else [value]
         for word in () if name in _SHOWN else words:
             if isinstance(word, str) and not is_utf8(word):
-                raise VeraxError(f"{word!r} is not UTF-8: rename the file, or convert the text")
+                raise VeraxError(
+                    f"{word!r} is not UTF-8: rename the file, or convert the text",
+                    code="text.invalid-unicode",
+                )
 
 
 def add_options(
@@ -102,12 +118,6 @@ def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[E
             _add_flags(group, cls, leave_out=[*fields, *taken])
             _add_flags(group, cls, leave_out=fields, under=name, shown=taken)
             fields += new
-        for old, option in RENAMED_OPTIONS.items():  # examine notes what they are called now
-            if option in fields and _flag(old) not in parser._option_string_actions:
-                now = parser._option_string_actions[_flag(option, name)]
-                hidden: dict[str, Any] = {"dest": old, "type": now.type, "help": argparse.SUPPRESS}
-                group.add_argument(_flag(old), default=argparse.SUPPRESS, **hidden)
-                flags.add(old)
     parser.set_defaults(exam_flags=flags)
 
 
@@ -115,13 +125,11 @@ def given_exam_options(args: argparse.Namespace, exams: Iterable[str]) -> dict[s
     """The options of these exams that a user gave, as keywords of `examine`."""
     values = vars(args)
     options: dict[str, Any] = {}
-    former = {option: old for old, option in RENAMED_OPTIONS.items()}
     for exam in exams:
         classes = [EXAMS[exam], *variants_of(exam)]
         for option in {f.name: f for c in classes for f in dataclasses.fields(c.options_class)}:
-            for name in (option, former.get(option)):
-                if name in values and name in args.exam_flags:
-                    options[name] = values[name]
+            if option in values and option in args.exam_flags:
+                options[option] = values[option]
             if f"{exam}.{option}" in values:
                 options.setdefault(exam, {})[option] = values[f"{exam}.{option}"]
     return options
@@ -186,7 +194,7 @@ def bounded(name: str, kind: type, **bounds: float) -> Any:
         except VeraxError as error:
             flag = _flag(name)
             words = str(error).replace(f"option {name!r}", flag, 1)
-            raise argparse.ArgumentTypeError(words) from None
+            raise _RefusedError(words, error.code) from None
 
     return read
 
@@ -208,7 +216,10 @@ def listed(flag: str, text: str | None, expected: str = "names") -> list[str]:
     """Parts of a text with commas between them; an error where there is none."""
     parts = parts_of(text or "")
     if not parts:
-        raise VeraxError(f"{flag} is an empty list: give {expected} with commas between them")
+        raise VeraxError(
+            f"{flag} is an empty list: give {expected} with commas between them",
+            code="option.empty",
+        )
     return parts
 
 
@@ -219,7 +230,10 @@ def named_folders(texts: Sequence[str]) -> list[str] | list[tuple[str, str]]:
         return list(texts)
     if not all(named):
         plain = texts[named.index(False)]
-        raise VeraxError(f"{plain} has no name, others have: name all, as in mine={plain}, or none")
+        raise VeraxError(
+            f"{plain} has no name, others have: name all, as in mine={plain}, or none",
+            code="option.malformed",
+        )
     pairs = (text.partition("=") for text in texts)
     return [(name.strip(), folder) for name, _, folder in pairs]
 
@@ -230,20 +244,30 @@ def read_config(path: str) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
-            raise VeraxError(f"config {path} is not UTF-8 text") from error
+            raise VeraxError(
+                f"config {path} is not UTF-8 text", code="file.wrong-encoding"
+            ) from error
         reason = getattr(error, "strerror", None) or "its name cannot be one of a file"
-        raise VeraxError(f"cannot read config {path:.200}: {reason}") from error
+        raise VeraxError(
+            f"cannot read config {path:.200}: {reason}", code="file.unreadable"
+        ) from error
     problems = Problems(f"config {path}")
     read = read_json if path.endswith(".json") else read_yaml
     content = read(text.removeprefix("\ufeff"), problems, "a config")
     problems.refuse()
     if content is None or not isinstance(content.value, dict):
-        raise VeraxError(f"config {path} must be names and values, such as encoder: conv")
+        raise VeraxError(
+            f"config {path} must be names and values, such as encoder: conv", code="file.malformed"
+        )
     values: dict[str, Any] = {}
     for name, part in content.value.items():
         option = name.replace("-", "_")
         if option in values:
-            problems.add(f"option {option!r:.60} is given already, written otherwise", part.key)
+            problems.add(
+                f"option {option!r:.60} is given already, written otherwise",
+                part.key,
+                code="option.duplicate",
+            )
         values[option] = part.plain()
     problems.refuse()
     return values
@@ -265,9 +289,9 @@ def _reader(
             value = parse(name, text, kind)
             # also where the command has no use for it
             return check(name, value, kind, bounds) if kind in (int, float) else value
-        except VeraxError as error:  # argparse would put its own words for it
+        except VeraxError as error:
             others = "".join(f" or {word!r}" for word in also)
-            raise argparse.ArgumentTypeError(f"{error}{others}") from None
+            raise _RefusedError(f"{error}{others}", error.code) from None
 
     return read
 
@@ -288,7 +312,10 @@ def import_plugins(arguments: Sequence[str]) -> list[str]:
         if word == FLAG or word.startswith(f"{FLAG}="):
             path = word.partition("=")[2] or next(words, "")
             if not path:
-                raise VeraxError(f"{FLAG} names no file: give one, as in {FLAG} my_exam.py")
+                raise VeraxError(
+                    f"{FLAG} names no file: give one, as in {FLAG} my_exam.py",
+                    code="option.missing",
+                )
             import_file(path)
         else:
             rest.append(word)

@@ -75,7 +75,10 @@ def add_redact(parser: argparse.ArgumentParser) -> None:
 def check_texts(args: argparse.Namespace, *also: str) -> None:
     """Refuse what can be refused before a model is loaded."""
     if args.out and Path(args.out).suffix not in (*_WRITERS, *also):
-        raise VeraxError(f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}")
+        raise VeraxError(
+            f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}",
+            code="output.unknown-format",
+        )
     check_file(args)
     check("max_tokens", args.max_tokens, int, {"minimum": 1})
 
@@ -86,7 +89,10 @@ def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str]
     full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)
     kept = [text for text, has_words in zip(texts, full, strict=True) if has_words]
     if not kept:
-        raise VeraxError(f"no text to {to}: give texts as arguments, with --file, or on stdin")
+        raise VeraxError(
+            f"no text to {to}: give texts as arguments, with --file, or on stdin",
+            code="text.missing",
+        )
     if not full.all():
         empty = int((~full).sum())
         print(f"{empty:,} empty text{'' if empty == 1 else 's'} left out", file=sys.stderr)
@@ -99,7 +105,10 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         with new_file(path) as stream:
             _WRITERS[path.suffix](frame, stream)
     except UnicodeEncodeError as error:
-        raise VeraxError(f"cannot write {path}: a text is not UTF-8, convert it first") from error
+        raise VeraxError(
+            f"cannot write {path}: a text is not UTF-8, convert it first",
+            code="text.invalid-unicode",
+        ) from error
 
 
 def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
@@ -109,7 +118,7 @@ def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
 
 def _texts(args: argparse.Namespace) -> list[str]:
     if args.texts and args.file:
-        raise VeraxError("give texts as arguments or with --file, not both")
+        raise VeraxError("give texts as arguments or with --file, not both", code="option.conflict")
     if args.texts:
         return list(args.texts)
     if args.file is None:
@@ -117,18 +126,23 @@ def _texts(args: argparse.Namespace) -> list[str]:
             given = () if sys.stdin is None or sys.stdin.isatty() else sys.stdin
             return [line.removesuffix("\n") for line in given]
         except UnicodeDecodeError as error:
-            raise VeraxError("standard input is not UTF-8 text: convert it first") from error
+            raise VeraxError(
+                "standard input is not UTF-8 text: convert it first", code="file.wrong-encoding"
+            ) from error
     frame = read_table(Path(args.file), args.encoding)
     column = args.text_column
     if column not in frame.columns:
         columns = [str(c) for c in frame.columns]
         raise VeraxError(
             f"{args.file} has no column {column!r} ({nearest(column, columns)}); "
-            "name it with --text-column"
+            "name it with --text-column",
+            code="corpus.missing-column",
         )
     if frame[column].isna().any():
         row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
-        raise VeraxError(f"{args.file} row {row} has null text: fill or remove it")
+        raise VeraxError(
+            f"{args.file} row {row} has null text: fill or remove it", code="corpus.null-value"
+        )
     return [str(text) for text in frame[column]]
 
 

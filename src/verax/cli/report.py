@@ -61,7 +61,10 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     out = Path(args.out)
     if out.is_dir():
-        raise VeraxError(f"cannot write {out}: it is a folder, give a file such as {out / FILE}")
+        raise VeraxError(
+            f"cannot write {out}: it is a folder, give a file such as {out / FILE}",
+            code="output.wrong-kind",
+        )
     check_file(args)
     results, title = open_reported(args.places)
     keep(args, lambda place: report(results, place, args.title or title))
@@ -71,15 +74,21 @@ def run(args: argparse.Namespace) -> None:
 
 def run_figures(args: argparse.Namespace) -> None:
     if args.format not in FORMATS:
-        raise VeraxError(f"unknown format {args.format!r}: choose from {', '.join(FORMATS)}")
+        raise VeraxError(
+            f"unknown format {args.format!r}: choose from {', '.join(FORMATS)}",
+            code="output.unknown-format",
+        )
     named = dict(pair for pair in named_folders(args.runs) if isinstance(pair, tuple))
     if named and len(named) < len(args.runs):
-        raise VeraxError("two results have one name: give each its own")
+        raise VeraxError("two results have one name: give each its own", code="option.duplicate")
     if not Path(args.out).is_file():  # which is refused in other words
         refuse_unwritable(Path(args.out) / FILE)
     charts = charts_in(named or args.runs)
     if not charts:
-        raise VeraxError("nothing to draw: these results have no table with a chart")
+        raise VeraxError(
+            "nothing to draw: these results have no table with a chart",
+            code="chart.nothing-to-draw",
+        )
     paths: list[Path] = []
     keep(args, lambda out: paths.extend(write_figures(charts, out, args.format)))
     for chart, path in zip(charts, paths, strict=True):

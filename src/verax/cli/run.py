@@ -15,7 +15,7 @@ from typing import Any
 from verax.cli.parsing import FLAG, add_options, given_options, listed
 from verax.cli.saving import write_page
 from verax.cli.terminal import printable, say
-from verax.errors import VeraxError
+from verax.errors import ExitCode, VeraxError
 from verax.options import parse
 from verax.plugin_files import imported_plugins
 from verax.progress import duration
@@ -70,7 +70,8 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.study is None:
         raise VeraxError(
-            f"no study given: verax run STUDY, a YAML file or {' or '.join(shipped_studies())}"
+            f"no study given: verax run STUDY, a YAML file or {' or '.join(shipped_studies())}",
+            code="option.missing",
         )
     budget = None if args.budget is None else seconds(args.budget)
     bars = Bars({}, lambda line: print(printable(line), flush=True))
@@ -90,7 +91,9 @@ def run(args: argparse.Namespace) -> int:
     except VeraxError as error:
         if not bars.total:  # nothing was begun
             raise
-        raise VeraxError(f"{error}; finished cells are kept, to go on: {again(args)}") from error
+        raise VeraxError(
+            f"{error}; finished cells are kept, to go on: {again(args)}", code=error.code
+        ) from error
     for key in set(ran.failed) - bars.shown_failures:
         bars.says(f"failed before: {study.labels[key]}: {one_line(ran.failed[key].get('error'))}")
     return report(ran, out, args)
@@ -143,7 +146,7 @@ def report(ran: Ran, out: str, args: argparse.Namespace) -> int:
 
     if ran.finished and "://" not in out:
         write_page(examined, out)
-    return 1 if ran.failed else 0
+    return ExitCode.FAILED if ran.failed else ExitCode.DONE
 
 
 def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
@@ -195,10 +198,13 @@ def seconds(text: str) -> float:
     """
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
     if not parts or "".join(n + u for n, u in parts) != text.strip().lower():
-        raise VeraxError(f"--budget is {text!r}: expected a time such as 90s, 25m, 2h or 1h30m")
+        raise VeraxError(
+            f"--budget is {text!r}: expected a time such as 90s, 25m, 2h or 1h30m",
+            code="option.malformed",
+        )
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if total <= 0:
-        raise VeraxError(f"--budget is {text!r}: it must be above 0")
+        raise VeraxError(f"--budget is {text!r}: it must be above 0", code="option.out-of-range")
     return total
 
 
@@ -237,5 +243,7 @@ def seed_list(text: str | None) -> list[int] | None:
 def _pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
-        raise VeraxError(f"--set is {text!r}: expected NAME=VALUE, such as epochs=2")
+        raise VeraxError(
+            f"--set is {text!r}: expected NAME=VALUE, such as epochs=2", code="option.malformed"
+        )
     return name.strip().replace("-", "_"), value.strip()

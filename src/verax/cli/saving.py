@@ -47,7 +47,8 @@ def check_file(args: argparse.Namespace) -> None:
     """Refuse a file that cannot be written, before the work, or exists without --overwrite."""
     if args.out and Path(args.out).exists() and not args.overwrite:
         raise VeraxError(
-            f"cannot write {args.out}: it exists; give another file, or --overwrite to replace it"
+            f"cannot write {args.out}: it exists; give another file, or --overwrite to replace it",
+            code="output.occupied",
         )
     if args.out:
         refuse_unwritable(args.out)

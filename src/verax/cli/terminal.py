@@ -45,17 +45,12 @@ def say(line: str, style: str | None = None, *, stderr: bool = False) -> None:
 def noted_warnings() -> Iterator[None]:
     """Within it, a warning of Verax's own is one line on standard error."""
 
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, FutureWarning):
-            print(f"verax: note: {printable(str(message))}", file=sys.stderr)
-        elif issubclass(category, VeraxWarning):
-            print(f"verax: warning: {printable(str(message))}", file=sys.stderr)
-        else:  # of a library: where in its code does not help
-            print(f"verax: warning: {printable(str(message))}", file=sys.stderr)
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        # of a library, too: where in its code does not help
+        print(f"verax: warning: {printable(str(message))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        warnings.simplefilter("always", FutureWarning)
         warnings.simplefilter("always", VeraxWarning)
         yield
 

@@ -60,7 +60,10 @@ def run(args: argparse.Namespace) -> None:
     command = {name: values.pop(name) for name in _OF_COMMAND if name in values}
     for name in ("corpus", "out"):
         if name not in command:
-            raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
+            raise VeraxError(
+                f"no {name} given: verax train CORPUS --out DIR, or in --config",
+                code="option.missing",
+            )
     args.out = command["out"]
     check_out(args, is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
@@ -88,7 +91,10 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     valid = [*_OF_COMMAND, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
     for name in values:
         if name not in valid:
-            raise VeraxError(f"unknown option {name!r} in {args.config}: {nearest(name, valid)}")
+            raise VeraxError(
+                f"unknown option {name!r} in {args.config}: {nearest(name, valid)}",
+                code="option.unknown",
+            )
     values |= given_options(args, CorpusOptions, ModelOptions, TrainingOptions, Planted)
     values |= {n: vars(args)[n] for n in _OF_COMMAND if vars(args).get(n) is not None}
     for name in set(_OF_COMMAND) & set(values):

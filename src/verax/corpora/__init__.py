@@ -1,19 +1,28 @@
 """Text in: sources, tokenising, vocabulary, word vectors, length-bucketed batches."""
 
 from verax.corpora.batch import Batch
-from verax.corpora.corpus import Corpus, Documents
+from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.describing import describe, reading_notes
 from verax.corpora.loading import BUILT_IN, known_corpora, load_corpus
 from verax.corpora.options import CorpusOptions
-from verax.corpora.tokenising import Tokeniser
-from verax.corpora.vocabulary import Vocabulary
+from verax.corpora.rationales import Rationales
+from verax.corpora.tokenising import TOKENISERS, Tokeniser
+from verax.corpora.vocabulary import EOS, PAD, SOS, SPECIALS, UNK, Vocabulary
 
 __all__ = [
     "BUILT_IN",
+    "EOS",
+    "PAD",
+    "SOS",
+    "SPECIALS",
+    "SPLITS",
+    "TOKENISERS",
+    "UNK",
     "Batch",
     "Corpus",
     "CorpusOptions",
     "Documents",
+    "Rationales",
     "Tokeniser",
     "Vocabulary",
     "describe",

@@ -67,7 +67,8 @@ def assemble(
         if options.tokeniser == "tokens":
             raise VeraxError(
                 f"option 'strip_messages' is for texts, and corpus {name!r} is read as lists of "
-                "tokens: leave it out"
+                "tokens: leave it out",
+                code="option.not-applicable",
             )
         notes.append("header, quoted lines and signature of messages left out")
     check_named(name, tables, options)
@@ -94,7 +95,10 @@ def assemble(
         nothing = next(iter(frames.values())).iloc[:0]
         frames = {split: frames.get(split, nothing) for split in SPLITS}
     elif "train" not in frames:
-        raise VeraxError(f"corpus {name!r} has no train documents: give some, or a train split")
+        raise VeraxError(
+            f"corpus {name!r} has no train documents: give some, or a train split",
+            code="corpus.wrong-splits",
+        )
     else:
         frames = with_missing_splits(frames, options, notes)
     classes = [] if options.label_column is None else _classes(frames, mapping, class_order)
@@ -116,7 +120,9 @@ def assemble(
     if cut:
         checked(corpus)
     elif not any(map(len, splits.values())):
-        raise VeraxError(f"corpus {name!r} has no documents left ({'; '.join(notes)})")
+        raise VeraxError(
+            f"corpus {name!r} has no documents left ({'; '.join(notes)})", code="corpus.empty"
+        )
     if tokeniser.cannot_part(t[:500] for d in splits.values() for t in d.texts[:100]):
         warnings.warn(_SPACELESS.format(name=name), VeraxWarning, stacklevel=4)
     return corpus
@@ -156,9 +162,14 @@ def _mapping(options: CorpusOptions) -> dict[str, str] | None:
     if labels is None:
         return None
     if not labels:
-        raise VeraxError("option 'labels' is empty: give at least two, such as 0=world,2=business")
+        raise VeraxError(
+            "option 'labels' is empty: give at least two, such as 0=world,2=business",
+            code="option.empty",
+        )
     if options.label_column is None:
-        raise VeraxError("option 'labels' chooses labels, and these documents have none")
+        raise VeraxError(
+            "option 'labels' chooses labels, and these documents have none", code="corpus.no-labels"
+        )
     return {label_key(k): label_key(v) for k, v in labels.items()}
 
 
@@ -170,7 +181,8 @@ def _refuse_unknown(
         if label not in known:
             raise VeraxError(
                 f"option 'labels' has {label!r}, which no document of corpus {name!r} has: "
-                f"{nearest(label, known)}"
+                f"{nearest(label, known)}",
+                code="option.unknown-value",
             )
 
 

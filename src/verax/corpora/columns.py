@@ -22,6 +22,8 @@ _LONGEST_LABEL = 1000
 class MissingColumnError(VeraxError):
     """A table without a column that was to be read; `option` is the option that names it."""
 
+    code = "corpus.missing-column"
+
     def __init__(self, message: str, option: str) -> None:
         super().__init__(message)
         self.option = option
@@ -69,9 +71,14 @@ def columns_in_use(
         if column not in table.columns:
             columns = [str(c) for c in table.columns]
             without = ", or give label_column=None (--label-column none) if there are no labels"
+            advice = without if flag == "label" else ""
+            if options.label_column not in table.columns and flag != "label":
+                advice = (
+                    ", or, if the first line is no header, write the names of the columns above"
+                )
             raise MissingColumnError(
                 f"{where} has no column {column!r} ({nearest(column, columns)}); "
-                f"name it with {flag}_column (--{flag}-column){without if flag == 'label' else ''}",
+                f"name it with {flag}_column (--{flag}-column){advice}",
                 f"{flag}_column",
             )
         empty = table[column].isna().to_numpy()
@@ -81,14 +88,16 @@ def columns_in_use(
                 if not is_writable(label) or len(label) > _LONGEST_LABEL:
                     raise VeraxError(
                         f"{where} has the label {shown(label)}, which cannot name a class: "
-                        f"expected at most {_LONGEST_LABEL} characters, none NUL or half of one"
+                        f"expected at most {_LONGEST_LABEL} characters, none NUL or half of one",
+                        code="corpus.bad-value",
                     )
             empty = empty | np.array([label == "" for label in labels], dtype=bool)
         missing = np.flatnonzero(empty)
         if len(missing):
             raise VeraxError(
                 f"{where} has {len(missing)} rows with null {flag} (first: row {missing[0]}): "
-                "fill or remove them"
+                "fill or remove them",
+                code="corpus.null-value",
             )
     clean = pd.DataFrame({"id": _ids(table)})
     clean["label"] = "" if labels is None else labels
@@ -121,12 +130,14 @@ def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
         if not isinstance(text, str):
             raise VeraxError(
                 f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
-                "name the text with text_column (--text-column)"
+                "name the text with text_column (--text-column)",
+                code="corpus.bad-value",
             )
         if not (text.isascii() or _is_unicode(text)):
             raise VeraxError(
                 f"{where} row {row} holds half a character (a lone surrogate) in column "
-                f"{column!r}: mend the text"
+                f"{column!r}: mend the text",
+                code="text.invalid-unicode",
             )
     return texts
 
@@ -146,13 +157,15 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
             raise VeraxError(
                 f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
                 "of tokens: for text use tokeniser 'whitespace' (--tokeniser whitespace) and "
-                "text_column (--text-column)"
+                "text_column (--text-column)",
+                code="corpus.bad-value",
             )
         lists.append([str(t) for t in tokens])
         if not _is_unicode("".join(lists[-1])):
             raise VeraxError(
                 f"{where} row {row} holds half a character (a lone surrogate) in column "
-                f"{column!r}: mend the token"
+                f"{column!r}: mend the token",
+                code="text.invalid-unicode",
             )
     return lists
 

@@ -20,6 +20,7 @@ from verax.errors import VeraxError
 from verax.files import json_text, replace_folder, write_table, write_text
 
 SPLITS = ("train", "validation", "test")
+"""The names of the splits of a corpus."""
 ALL = "all"
 """What `examine` takes for the documents of every split."""
 CLASSES = "classes.json"
@@ -283,7 +284,10 @@ class Corpus:
         if tokeniser == self.tokeniser:
             return self
         if tokeniser.kind == "tokens" and self.train.given_tokens is None:
-            raise VeraxError(f"corpus {self.name!r} has no lists of tokens, which the model reads")
+            raise VeraxError(
+                f"corpus {self.name!r} has no lists of tokens, which the model reads",
+                code="corpus.tokenizer-mismatch",
+            )
         lexicon, has_tokens = Lexicon(), tokeniser.kind == "tokens"
 
         def read(part: Documents) -> Documents:
@@ -332,7 +336,8 @@ def checked(corpus: Corpus) -> Corpus:
             because = f" ({'; '.join(corpus.notes)})" if corpus.notes else ""
             raise VeraxError(
                 f"corpus {corpus.name!r} has no documents left in {name}: "
-                f"give a file with {missing}{because}"
+                f"give a file with {missing}{because}",
+                code="corpus.empty-split",
             )
     if not corpus.is_labelled:
         return corpus
@@ -341,7 +346,8 @@ def checked(corpus: Corpus) -> Corpus:
         raise VeraxError(
             f"corpus {corpus.name!r} has one class only in train "
             f"({corpus.classes[min(seen)]!r}): at least two are needed, check label_column "
-            "(--label-column)"
+            "(--label-column)",
+            code="corpus.one-class",
         )
     for name in ("validation", "test"):
         unseen = set(np.unique(corpus.splits[name].labels).tolist()) - seen
@@ -349,6 +355,7 @@ def checked(corpus: Corpus) -> Corpus:
             raise VeraxError(
                 f"corpus {corpus.name!r} has a label in {name} never seen in train: "
                 f"{corpus.classes[min(unseen)]!r}; leave it out with labels (--labels), or add it "
-                "to train"
+                "to train",
+                code="corpus.unseen-label",
             )
     return corpus

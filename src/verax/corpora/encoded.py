@@ -155,19 +155,28 @@ def encode_texts(
 ) -> EncodedDocuments:
     """New texts (or token lists) as vocabulary rows, read as the training corpus was."""
     if isinstance(texts, str):
-        raise VeraxError("expected a list of texts, not one text: put it in a list")
+        raise VeraxError(
+            "expected a list of texts, not one text: put it in a list", code="text.wrong-type"
+        )
     if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
-        raise VeraxError(f"expected a list of texts, not {type(texts).__name__}: give a list")
+        raise VeraxError(
+            f"expected a list of texts, not {type(texts).__name__}: give a list",
+            code="text.wrong-type",
+        )
     texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, (str, list, tuple, np.ndarray)):
-            raise VeraxError(f"text {place} is {type(text).__name__}: expected text or tokens")
+            raise VeraxError(
+                f"text {place} is {type(text).__name__}: expected text or tokens",
+                code="text.wrong-type",
+            )
     lexicon = Lexicon()
     tokens = lexicon.number(map(tokeniser, texts))
     empty = np.flatnonzero(tokens.lengths == 0)
     if len(empty):
         raise VeraxError(
-            f"text {empty[0]} has no words ({len(empty)} such): leave empty texts out first"
+            f"text {empty[0]} has no words ({len(empty)} such): leave empty texts out first",
+            code="text.empty",
         )
     return _encode(
         tokens,

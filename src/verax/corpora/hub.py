@@ -25,7 +25,8 @@ def read_hub(
     if importlib.util.find_spec("datasets") is None:
         raise VeraxError(
             f"corpus {name!r} is not built in and not a file here; "
-            "to look for it on the Hugging Face hub: pip install 'verax[hf]'"
+            "to look for it on the Hugging Face hub: pip install 'verax[hf]'",
+            code="corpus.unknown",
         )
     import datasets
 
@@ -35,7 +36,9 @@ def read_hub(
         loaded = datasets.load_dataset(name, config)
     except Exception as error:  # the hub's many ways to fail are all one to the user: not loaded
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise VeraxError(f"cannot load {name!r} from the hub: {reason}") from error
+        raise VeraxError(
+            f"cannot load {name!r} from the hub: {reason}", code="corpus.not-at-hand"
+        ) from error
     tables: dict[str, pd.DataFrame] = {}
     classes: list[str] | None = None
     for split, dataset in loaded.items():
@@ -51,5 +54,8 @@ def read_hub(
         if len(table):
             tables[_NAMES[split]] = table
     if "train" not in tables:
-        raise VeraxError(f"hub dataset {name!r} has no train split: found {', '.join(loaded)}")
+        raise VeraxError(
+            f"hub dataset {name!r} has no train split: found {', '.join(loaded)}",
+            code="corpus.wrong-splits",
+        )
     return tables, classes

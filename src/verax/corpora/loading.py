@@ -26,8 +26,10 @@ from verax.corpora.options import CorpusOptions, LoadKeywords
 from verax.corpora.splitting import ALIASES
 from verax.errors import VeraxError, near, nearest
 from verax.options import build, check_path, names, show_options, shown
+from verax.portable import corpus_name
 
 BUILT_IN = (*reviews.SOURCES, "planted")
+"""The names of the corpora that come with Verax."""
 IN_MEMORY = "in-memory"
 
 Source = (
@@ -120,7 +122,9 @@ def _load(
     try:
         return _loaded(source, options, cut, **how)
     except OSError as error:
-        raise VeraxError(f"cannot read corpus {shown(str(source))}: {error.strerror}") from error
+        raise VeraxError(
+            f"cannot read corpus {shown(str(source))}: {error.strerror}", code="file.unreadable"
+        ) from error
 
 
 def _loaded(source: Source, options: Mapping[str, Any], cut: bool | None, **how: Any) -> Corpus:
@@ -137,7 +141,7 @@ def _loaded(source: Source, options: Mapping[str, Any], cut: bool | None, **how:
     if name.partition(":")[0] in mimic.CLASSES and not (folder and is_corpus_folder(folder)):
         return _load_mimic(name, settings)
     if folder is not None:
-        tables = read_folder(folder, settings.encoding)
+        tables = read_folder(folder, settings.encoding, _needed(settings))
         order = class_order(folder)
         return assemble(name, tables, settings, order, cut=cut or None, **how)
     if _is_hub_name(name):
@@ -152,14 +156,18 @@ def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
     if isinstance(source, Mapping):
         for split in source:
             if split not in ALIASES:
-                raise VeraxError(f"unknown split {split!r}: {nearest(str(split), ALIASES)}")
+                raise VeraxError(
+                    f"unknown split {split!r}: {nearest(str(split), ALIASES)}",
+                    code="option.unknown-value",
+                )
         tables = {ALIASES[split]: table for split, table in source.items()}
     elif isinstance(source, pd.DataFrame):
         tables = {"train": source}
     elif isinstance(source, bytes | str) or not isinstance(source, Iterable):
         raise VeraxError(
             f"a corpus cannot be a {type(source).__name__}: give a name, a path, a DataFrame, a "
-            "list of texts, or (texts, labels)"
+            "list of texts, or (texts, labels)",
+            code="corpus.wrong-source",
         )
     else:
         column = options.tokens_column if options.tokeniser == "tokens" else options.text_column
@@ -167,21 +175,28 @@ def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
         labels: list[Any] | None = None
         if isinstance(source, tuple) and len(source) == 2 and not isinstance(source[1], str):
             if not all(isinstance(part, Iterable) for part in source):
-                raise VeraxError("(texts, labels) are two lists: give one of texts, one of labels")
+                raise VeraxError(
+                    "(texts, labels) are two lists: give one of texts, one of labels",
+                    code="corpus.wrong-source",
+                )
             texts, labels = source[0], list(source[1])
         table = pd.DataFrame({column: pd.Series(list(texts), dtype=object)})
         if labels is None:
             options = replace(options, label_column=None)
         elif len(labels) != len(table):
             raise VeraxError(
-                f"{len(table):,} texts and {len(labels):,} labels: give a label for each text"
+                f"{len(table):,} texts and {len(labels):,} labels: give a label for each text",
+                code="corpus.wrong-source",
             )
         else:
             table[options.label_column or "label"] = labels
         tables = {"train": table}
     for split, table in tables.items():
         if not isinstance(table, pd.DataFrame) or table.empty:
-            raise VeraxError(f"{split} is no DataFrame with rows: give at least one document")
+            raise VeraxError(
+                f"{split} is no DataFrame with rows: give at least one document",
+                code="corpus.wrong-source",
+            )
     corpus = assemble(IN_MEMORY, tables, options, **how)
     name = f"{IN_MEMORY}:{corpus.fingerprint}"
     return replace(corpus, config={**corpus.config, "corpus": name})
@@ -213,6 +228,12 @@ def recorded_config(corpus: Corpus) -> dict[str, Any]:
     return {**config, "fingerprint": corpus.fingerprint}
 
 
+def saved_name(corpus: Corpus) -> str:
+    """Return the name of a corpus as results keep it: without the folders of its path."""
+    path = _path_of(corpus.name)
+    return corpus_name(corpus.name if path is None else str(path.absolute()))
+
+
 def _path_of(name: str) -> Path | None:
     """The file or folder that a name means; None for one of $VERAX_DATA, and for what is none."""
     if name.partition(":")[0] in (*BUILT_IN, IN_MEMORY) or _is_hub_name(name):
@@ -231,7 +252,8 @@ def known_corpora() -> list[str]:
     except OSError as error:
         raise VeraxError(
             f"$VERAX_DATA is {str(data)!r}, which cannot be read ({error.strerror}): set it to "
-            "another folder, or unset it"
+            "another folder, or unset it",
+            code="file.unreadable",
         ) from error
     if mimic.is_there(data / mimic.FOLDER):
         names |= set(mimic.CLASSES)
@@ -256,14 +278,22 @@ def _is_hub_name(name: str) -> bool:
     return bool(rest) and "/" not in rest and not looks_local and not Path(owner).exists()
 
 
+def _needed(options: CorpusOptions) -> list[str]:
+    """Return the names of the columns that a file must have."""
+    given_tokens = options.tokeniser == "tokens"
+    source = options.tokens_column if given_tokens else options.text_column
+    return [name for name in (options.label_column, source) if name is not None]
+
+
 def _read(name: str, options: CorpusOptions) -> pd.DataFrame:
     path = Path(name).expanduser()
     if path.is_file() or "/" in name or path.suffix.lower() in SUFFIXES or name[:1] in "~.":
-        return read_table(path, options.encoding)
+        return read_table(path, options.encoding, columns=_needed(options))
     if name.startswith(f"{IN_MEMORY}:"):
         raise VeraxError(
             f"corpus {name!r} was given in Python, not as a file: give it again, or write it with "
-            "its method save and name that folder"
+            "its method save and name that folder",
+            code="corpus.not-named",
         )
     valid = {*known_corpora(), *mimic.CLASSES}
     advice = nearest(name, valid)
@@ -273,7 +303,7 @@ def _read(name: str, options: CorpusOptions) -> pd.DataFrame:
             advice += f" Or else {expected}"
         else:
             advice = f"{expected}; set it to the folder that has {name}, or {advice}"
-    raise VeraxError(f"unknown corpus {name!r}: {advice}")
+    raise VeraxError(f"unknown corpus {name!r}: {advice}", code="corpus.unknown")
 
 
 def _data_folder() -> Path | None:
@@ -287,7 +317,8 @@ def _data_folder() -> Path | None:
         there = False
     if not there:
         raise VeraxError(
-            f"$VERAX_DATA is {value!r}, which is not a folder: set it to one, or unset it"
+            f"$VERAX_DATA is {value!r}, which is not a folder: set it to one, or unset it",
+            code="file.missing",
         )
     return folder
 
@@ -295,7 +326,10 @@ def _data_folder() -> Path | None:
 def _with_fixed_cut(name: str, settings: CorpusOptions) -> CorpusOptions:
     defaults = CorpusOptions()
     if any(getattr(settings, n) != getattr(defaults, n) for n in reviews.FIXED):
-        raise VeraxError(f"corpus {name!r} has fixed splits: leave out {', '.join(reviews.FIXED)}")
+        raise VeraxError(
+            f"corpus {name!r} has fixed splits: leave out {', '.join(reviews.FIXED)}",
+            code="option.not-applicable",
+        )
     return settings
 
 
@@ -309,12 +343,16 @@ def _load_mimic(name: str, settings: CorpusOptions) -> Corpus:
     else:
         raise VeraxError(
             f"corpus {name!r} needs your own copy of MIMIC-III: put its tables into "
-            f"$VERAX_DATA/{mimic.FOLDER}, or name their folder, as in {task}:/path/to/mimic-iii"
+            f"$VERAX_DATA/{mimic.FOLDER}, or name their folder, as in {task}:/path/to/mimic-iii",
+            code="corpus.not-at-hand",
         )
     if mimic.has_fixed_cut(task, folder):
         settings = _with_fixed_cut(task, settings)
     elif settings.resplit != "none":
-        raise VeraxError(f"corpus {task!r} is cut by patient, texts are not: leave out resplit")
+        raise VeraxError(
+            f"corpus {task!r} is cut by patient, texts are not: leave out resplit",
+            code="option.not-applicable",
+        )
     tables, notes = mimic.read_mimic(task, folder, settings)
     corpus = assemble(task, tables, settings, mimic.CLASSES[task])
     config = {**corpus.config, "corpus": name}
@@ -327,12 +365,16 @@ def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
         for pair in name.split(":", 1)[1].split(","):
             key, _, value = (part.strip() for part in pair.partition("="))
             if key in knobs:
-                raise VeraxError(f"planted knob {key!r:.60} is given twice: give it once")
+                raise VeraxError(
+                    f"planted knob {key!r:.60} is given twice: give it once",
+                    code="option.duplicate",
+                )
             try:
                 knobs[key] = float(value) if key == "label_noise" else int(value)
             except ValueError:
                 raise VeraxError(
-                    f"planted knob {pair!r:.60}: expected name=number, such as classes=3"
+                    f"planted knob {pair!r:.60}: expected name=number, such as classes=3",
+                    code="option.malformed",
                 ) from None
     of_planted = names(planted.Planted)
     knobs |= {k: v for k, v in options.items() if k in of_planted}

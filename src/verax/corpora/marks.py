@@ -73,7 +73,8 @@ def check_named(name: str, tables: Mapping[str, pd.DataFrame], options: CorpusOp
     known = [str(c) for table in tables.values() for c in table.columns]
     raise VeraxError(
         f"corpus {name!r} has no column {wanted!r} ({nearest(wanted, known)}); name it with "
-        "rationale_column (--rationale-column)"
+        "rationale_column (--rationale-column)",
+        code="corpus.missing-column",
     )
 
 
@@ -103,7 +104,8 @@ def _annotators(where: str, column: str, cells: list[Any]) -> list[list[Any]]:
             raise VeraxError(
                 f"{where} row {row} has {type(cell).__name__} for a rationale, not a list of 0 "
                 "and 1 or of spans [[start, end], …]: give one for each document, or rename the "
-                "column"
+                "column",
+                code="corpus.bad-rationale",
             )
         is_one = depth == 1 or (depth == 2 and pairs and any(value))
         rows.append([value] if is_one else value)
@@ -209,20 +211,23 @@ def _spans(about: str, marks: list[Any], texts: _Texts, row: int) -> Places:
             if not whole or not 0 <= pair[0] <= pair[1] <= length:
                 raise VeraxError(
                     f"{about} has the rationale span {pair!r:.60}: expected [start, end] with 0 ≤ "
-                    f"start ≤ end ≤ {length}, the characters of its text"
+                    f"start ≤ end ≤ {length}, the characters of its text",
+                    code="corpus.bad-rationale",
                 )
         return texts.moved(row, np.array(marks, dtype=np.int64))
     places = texts.tokens(row)
     if len(marks) != len(places):
         raise VeraxError(
             f"{about} has {len(marks)} rationale marks for {len(places)} tokens: one is needed for "
-            "each"
+            "each",
+            code="corpus.bad-rationale",
         )
     odd = next((mark for mark in marks if not _is_mark(mark)), None)
     if odd is not None or None in marks:
         raise VeraxError(
             f"{about} has {odd!r:.60} among its rationale marks: give 0 or 1 for each token, or "
-            "spans [[start, end], …]"
+            "spans [[start, end], …]",
+            code="corpus.bad-rationale",
         )
     marked = np.array([False, *marks, False], dtype=bool)
     edges = np.flatnonzero(np.diff(marked))

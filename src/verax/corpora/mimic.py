@@ -77,7 +77,8 @@ def read_mimic(
     if admissions.empty:
         raise VeraxError(
             f"no discharge summary in {paths[1]} is of an admission that {task!r} asks for "
-            f"({'; '.join(notes)}): expected NOTEEVENTS and DIAGNOSES_ICD of one MIMIC-III, whole"
+            f"({'; '.join(notes)}): expected NOTEEVENTS and DIAGNOSES_ICD of one MIMIC-III, whole",
+            code="corpus.incomplete",
         )
     admissions = admissions.sort_values(["subject", "id"])
     if lists is not None:
@@ -118,7 +119,8 @@ def _table(task: str, folder: Path, table: str) -> Path:
     if path is None:
         raise VeraxError(
             f"corpus {task!r} needs your own copy of MIMIC-III, and {folder} holds no {table}.csv "
-            f"or {table}.csv.gz: put it there, or name its folder, as in {task}:/path/to/mimic-iii"
+            f"or {table}.csv.gz: put it there, or name its folder, as in {task}:/path/to/mimic-iii",
+            code="corpus.not-at-hand",
         )
     return path
 
@@ -132,14 +134,16 @@ def _lists(folder: Path) -> dict[str, NDArray[np.int64]] | None:
     if absent := [path.name for path in paths.values() if not path.is_file()]:
         raise VeraxError(
             f"{folder} has {' and '.join(present)} but not {' and '.join(absent)}: "
-            "give all three lists of admissions, or none"
+            "give all three lists of admissions, or none",
+            code="corpus.incomplete",
         )
     lists = {split: _ids(path) for split, path in paths.items()}
     every, counts = np.unique(np.concatenate(list(lists.values())), return_counts=True)
     if (counts > 1).any():
         raise VeraxError(
             f"the lists of admissions in {folder} name {every[counts > 1][0]} more than once: "
-            "each belongs to one split"
+            "each belongs to one split",
+            code="file.malformed",
         )
     return lists
 
@@ -150,7 +154,8 @@ def _ids(path: Path) -> NDArray[np.int64]:
         if line.strip() and not re.fullmatch(r"\s*[0-9]{1,18}\s*", line):
             raise VeraxError(
                 f"{path} line {number} is {line[:40]!r}: expected one admission's HADM_ID a line, "
-                "and no header"
+                "and no header",
+                code="file.malformed",
             )
     return np.array([int(line) for line in lines if line.strip()], dtype=np.int64)
 
@@ -237,7 +242,8 @@ def _drawn(positive: NDArray[np.bool_], notes: list[str]) -> dict[str, NDArray[n
     except ValueError as error:
         raise VeraxError(
             f"too few documents to draw splits from ({int(positive.sum()):,} acute, "
-            f"{int((~positive).sum()):,} chronic): expected the whole of MIMIC-III"
+            f"{int((~positive).sum()):,} chronic): expected the whole of MIMIC-III",
+            code="corpus.incomplete",
         ) from error
     notes.append("splits drawn by admission with Jain & Wallace's seeds: a patient may be in two")
     drawn = {"train": train, "validation": validation, "test": test}
@@ -250,7 +256,10 @@ def _by_patient(
     """A cut that never parts a patient, stratified by whether any of their admissions is *yes*."""
     fractions = [options.validation_fraction, options.test_fraction]
     if sum(fractions) >= 1:
-        raise VeraxError("validation_fraction and test_fraction leave nothing to train on")
+        raise VeraxError(
+            "validation_fraction and test_fraction leave nothing to train on",
+            code="option.conflict",
+        )
     ever = (admissions["label"] == "yes").groupby(admissions["subject"]).any()
     patients: Sequence[str] = [str(subject) for subject in ever.index]
     parts = cut(patients, ever.tolist(), fractions, options.split_seed)
@@ -278,7 +287,8 @@ def _chunks(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         if absent := [c for c in columns if c not in names.values()]:
             raise VeraxError(
                 f"{path} has no column {' or '.join(absent)} (found: {', '.join(names)}): "
-                "expected the table of MIMIC-III as PhysioNet gives it"
+                "expected the table of MIMIC-III as PhysioNet gives it",
+                code="corpus.missing-column",
             )
         # all columns are parsed: with `usecols`, pandas lets rows with cells too many pass
         with pd.read_csv(
@@ -288,15 +298,21 @@ def _chunks(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
                 if not isinstance(chunk.index, pd.RangeIndex):
                     raise VeraxError(
                         f"{path} has more cells in a row than its header names: expected the table "
-                        "of MIMIC-III as PhysioNet gives it, text in quotes"
+                        "of MIMIC-III as PhysioNet gives it, text in quotes",
+                        code="file.malformed",
                     )
                 yield chunk.rename(columns=names)[list(columns)]
     except UnicodeDecodeError as error:
-        raise VeraxError(f"{path} is not UTF-8: get the file from PhysioNet again") from error
+        raise VeraxError(
+            f"{path} is not UTF-8: get the file from PhysioNet again", code="file.wrong-encoding"
+        ) from error
     except pd.errors.EmptyDataError as error:
-        raise VeraxError(f"{path} is empty: expected a header and rows") from error
+        raise VeraxError(
+            f"{path} is empty: expected a header and rows", code="file.empty"
+        ) from error
     except (pd.errors.ParserError, gzip.BadGzipFile, EOFError, zlib.error, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise VeraxError(
-            f"cannot read {path}: {reason}; expected PhysioNet's file, whole: compare its checksum"
+            f"cannot read {path}: {reason}; expected PhysioNet's file, whole: compare its checksum",
+            code="file.unreadable",
         ) from error

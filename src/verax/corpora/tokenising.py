@@ -37,6 +37,7 @@ TOKENISERS = (
     *("words", "digits-masked", "characters", "keras", "whitespace", "tokens"),
     AS_WRITTEN,
 )
+"""The names of the tokenisers, as option `tokeniser` takes them."""
 
 # Vowel signs and accents that Unicode keeps apart from their letter; \w does not hold them.
 _MARKS = "".join(

@@ -84,12 +84,16 @@ def _read(
     """A row for each of the vocabulary's, and which of them the file has."""
     if not path.is_file():
         raise VeraxError(
-            f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
+            f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file",
+            code="file.missing",
         )
     with opened(path) as lines:
         rows, size = _needed_rows(path, watch(lines), vocabulary)
     if not rows:
-        raise VeraxError(f"{path} has a vector for none of the corpus's words: check its language")
+        raise VeraxError(
+            f"{path} has a vector for none of the corpus's words: check its language",
+            code="vectors.no-match",
+        )
     matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
     for row, vector in rows.items():
         matrix[row] = vector
@@ -102,7 +106,7 @@ def file_hash(path: str | Path) -> str:
         with Path(path).expanduser().open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
     except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+        raise VeraxError(f"cannot read {path}: {error.strerror}", code="file.unreadable") from error
 
 
 def train_vectors(
@@ -114,7 +118,9 @@ def train_vectors(
     One worker, so that a seed fixes the result. Needs the `vectors` extra.
     """
     if importlib.util.find_spec("gensim") is None:
-        raise VeraxError("vectors 'word2vec' needs gensim: pip install 'verax[vectors]'")
+        raise VeraxError(
+            "vectors 'word2vec' needs gensim: pip install 'verax[vectors]'", code="package.missing"
+        )
     from gensim.models import Word2Vec
 
     encoded = vocabulary.encode(train.token_numbers, train.lexicon)
@@ -151,11 +157,15 @@ def opened(path: Path) -> Iterator[Iterator[str]]:
         ):
             yield _short_lines(lines)
     except UnicodeDecodeError as error:
-        raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
+        raise VeraxError(
+            f"{path} is not UTF-8 text: binary vectors are not read", code="file.wrong-encoding"
+        ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
+        raise VeraxError(
+            f"{path} is not a whole gzip file: {error}", code="file.unreadable"
+        ) from error
     except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+        raise VeraxError(f"cannot read {path}: {error.strerror}", code="file.unreadable") from error
 
 
 def _short_lines(lines: IO[str]) -> Iterator[str]:
@@ -183,7 +193,8 @@ def _needed_rows(
         if len(line) > _LONGEST_LINE:
             raise VeraxError(
                 f"{path} line {number} has more than {_LONGEST_LINE:,} characters: a line is one "
-                "word and its numbers"
+                "word and its numbers",
+                code="vectors.malformed",
             )
         blanks = line.count(" ")
         if number == 1 and blanks == 1 and all(part.isdecimal() for part in line.split()):
@@ -192,11 +203,15 @@ def _needed_rows(
         if not size:
             size = blanks
         if size > WIDEST:
-            raise VeraxError(f"{path} has vectors of {size:,} numbers: at most {WIDEST:,} are read")
+            raise VeraxError(
+                f"{path} has vectors of {size:,} numbers: at most {WIDEST:,} are read",
+                code="vectors.malformed",
+            )
         if size < 1 or blanks < size:
             raise VeraxError(
                 f"{path} line {number} has {blanks} numbers where {size or 'some'} are expected: "
-                "every row needs a word and as many numbers as the first"
+                "every row needs a word and as many numbers as the first",
+                code="vectors.malformed",
             )
         word = line.partition(" ")[0] if blanks == size else line.rsplit(" ", size)[0]
         row = needed.get(word)
@@ -205,7 +220,8 @@ def _needed_rows(
             if blanks != size and all(map(_is_number, word.split(" ")[1:])):
                 raise VeraxError(
                     f"{path} line {number} has {blanks} numbers where {size} are expected: "
-                    "every row needs a word and as many numbers as the first"
+                    "every row needs a word and as many numbers as the first",
+                    code="vectors.malformed",
                 )
             if row is not None and row not in rows:
                 rows[row] = vector
@@ -217,7 +233,8 @@ def size_in_header(path: Path, field: str) -> int:
     size = int(field) if len(field) < 10 else WIDEST + 1
     if not 1 <= size <= WIDEST:
         raise VeraxError(
-            f"{path} says that its vectors have {field[:20]} numbers: expected 1 to {WIDEST:,}"
+            f"{path} says that its vectors have {field[:20]} numbers: expected 1 to {WIDEST:,}",
+            code="vectors.malformed",
         )
     return size
 
@@ -236,10 +253,13 @@ def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:
             vector = np.array(fields, dtype=np.float32)
     except ValueError:
         raise VeraxError(
-            f"{path} line {number} is ragged: expected a word and {len(fields)} numbers"
+            f"{path} line {number} is ragged: expected a word and {len(fields)} numbers",
+            code="vectors.malformed",
         ) from None
     if not np.isfinite(vector).all():
-        raise VeraxError(f"{path} line {number} holds a number that is not finite")
+        raise VeraxError(
+            f"{path} line {number} holds a number that is not finite", code="vectors.malformed"
+        )
     return vector
 
 

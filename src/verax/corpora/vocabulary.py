@@ -14,7 +14,9 @@ from verax.corpora.tokenising import Lexicon
 from verax.errors import VeraxError
 
 PAD, UNK, SOS, EOS = range(4)
+"""The token ids of padding, unknown words, and the start and the end of a text."""
 SPECIALS = ("<pad>", "<unk>", "<sos>", "<eos>")
+"""The words that stand for the special token ids PAD, UNK, SOS and EOS."""
 _DOCUMENTS = 2**16
 """Documents whose words are counted together."""
 
@@ -50,7 +52,8 @@ class Vocabulary:
         words = sorted((types[i] for i in kept), key=lambda w: (-counts[train.lexicon[w]], w))
         if not words:
             raise VeraxError(
-                f"no word occurs in {min_df} training documents: lower min_df (--min-df)"
+                f"no word occurs in {min_df} training documents: lower min_df (--min-df)",
+                code="corpus.too-small",
             )
         return cls(words[:max_size])
 

@@ -23,6 +23,8 @@ _COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 class CannotDrawError(VeraxError):
     """The renderer has ended: no chart can be drawn here."""
 
+    code = "device.out-of-memory"
+
 
 def is_limited() -> bool:
     """Whether the address space of this process has a limit (`ulimit -v`)."""

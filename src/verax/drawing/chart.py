@@ -15,13 +15,14 @@ from verax.errors import VeraxWarning, outside_verax
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A picture of an exam's tables.
+    """A chart of an exam's tables.
 
-    name     of its file, and of ids in its SVG: no other chart of a report has it
-    exam     whose tables it shows
-    title    what is seen, in a line
+    name     unique within a report; used for its file and for ids in its SVG
+    exam     the exam whose tables it shows
+    title    one line
     reading  how to read it, in a few sentences
-    spec     Vega-Lite, with placeholders for colours (see `verax.drawing.rendering`)
+    spec     the Vega-Lite specification, with placeholders for colours (see
+             `verax.drawing.rendering`)
     """
 
     name: str

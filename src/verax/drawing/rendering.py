@@ -143,7 +143,9 @@ def drawn(spec: Mapping[str, Any], name: str, title: str, text: str) -> str:
 def coloured(svg: str, theme: str) -> str:
     """The SVG with the colours of a theme in place of the placeholders."""
     if theme not in THEMES:
-        raise VeraxError(f"unknown theme {theme!r}: {nearest(theme, THEMES)}")
+        raise VeraxError(
+            f"unknown theme {theme!r}: {nearest(theme, THEMES)}", code="option.unknown-value"
+        )
     colours = THEMES[theme]
 
     def paint(tag: re.Match[str]) -> str:
@@ -183,14 +185,18 @@ def _renderer() -> Renderer:
 
 def _find(module: str, package: str) -> None:
     if find_spec(module) is None:
-        raise VeraxError(f"a chart needs {package}: pip install 'verax[report]'")
+        raise VeraxError(
+            f"a chart needs {package}: pip install 'verax[report]'", code="package.missing"
+        )
 
 
 def _installed(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise VeraxError(f"a chart needs {package}: pip install 'verax[report]'") from error
+        raise VeraxError(
+            f"a chart needs {package}: pip install 'verax[report]'", code="package.missing"
+        ) from error
 
 
 def _clean(value: Any) -> Any:

@@ -102,7 +102,8 @@ class Models(Series):
         if len(results) > MOST_CHARTED:
             raise VeraxError(
                 f"{len(results)} models in one chart: at most {MOST_CHARTED} can be told apart, "
-                "give fewer"
+                "give fewer",
+                code="chart.too-many",
             )
         super().__init__("model", shown_names(list(results)))
         object.__setattr__(self, "results", list(results.values()))

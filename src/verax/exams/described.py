@@ -93,6 +93,14 @@ MODEL: Kind = record(
 )
 """What is known of a model: `model` in manifests."""
 _LEFT_OUT = record({}, {"exams_left_out": listed(text)})
+_UNLABELLED = record(
+    {},
+    {
+        "exams_left_out": listed(text),
+        "decisions": mapping(COUNT),
+        "confidence": maybe(number(0, 1)),
+    },
+)
 _MARKS = record({}, {"annotators": COUNT, "are_cause": flag})
 _GALLERY = record(
     {},
@@ -137,7 +145,7 @@ MANIFEST: Kind = record(
         "splits": mapping(COUNT),
         "cut_at": maybe(COUNT),
         "cut_texts": maybe(COUNT),
-        "without_labels": _LEFT_OUT,
+        "without_labels": _UNLABELLED,
         "without_rationales": _LEFT_OUT,
         "rationales": record({}, {"fingerprint": maybe(text), "are_cause": flag}),
         "gallery": _GALLERY,

@@ -57,7 +57,8 @@ def _checked(exam: str, values: pd.DataFrame) -> pd.DataFrame:
             shares = ", shares of 1 for a number in percent" if scale != 1 else ""
             raise VeraxError(
                 f"exam {exam!r} gives a document {outside[0]:g} for {measure!r}: expected "
-                f"from {least:g} to {most:.3g}{shares}; mend its document_values"
+                f"from {least:g} to {most:.3g}{shares}; mend its document_values",
+                code="plugin.invalid",
             )
     return values
 

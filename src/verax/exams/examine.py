@@ -31,7 +31,7 @@ from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table, without_rationales
 from verax.exams.redacting import Redaction
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
-from verax.exams.seeing import out_of_time, see_all, see_within
+from verax.exams.seeing import Decided, out_of_time, see_all, see_within
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
 from verax.external.pieces import ReadPieces
@@ -40,6 +40,7 @@ from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import POOLED, TextClassifier
+from verax.models.pooled import evaluation_mode
 from verax.options import SEED, build, check
 from verax.portable import corpus_name, portable
 from verax.progress import Display, say, shown
@@ -146,7 +147,10 @@ def examine(
     names = list(classes)
     if not names:
         one = planned[0]
-        raise VeraxError(f"exam {one.name!r} does not apply to this model: {one.reason}")
+        raise VeraxError(
+            f"exam {one.name!r} does not apply to this model: {one.reason}",
+            code="exam.not-applicable",
+        )
     inapplicable = {one.name: one.reason for one in planned if one.exam is None}
     given = {n: v for n, v in {**options, **(exam_options or {})}.items() if n not in inapplicable}
     divided = divide_options(names, given, classes=classes)
@@ -176,21 +180,24 @@ def examine(
             )
             call.append(f"{error.option}=…")
             raise VeraxError(
-                f"{error}, or load it first: verax.load_corpus({', '.join(call)})"
+                f"{error}, or load it first: verax.load_corpus({', '.join(call)})", code=error.code
             ) from error
     if split is None:
         split = "test" if len(corpus.train) or len(corpus.validation) else ALL
     documents = _documents(examined, corpus, split)
     unmarked: list[str] = []
     if documents.marks is None or not documents.marks.annotators.any():
-        planned = [without_rationales(one, corpus.name) for one in planned]
+        planned = [without_rationales(one) for one in planned]
         reasons = {one.name: one.reason for one in planned if one.exam is None}
         unmarked = [name for name in names if name in reasons]
         names = [name for name in names if name not in unmarked]
         takers = [exam for exam in takers if exam.name in names]
         settings = {name: setting for name, setting in settings.items() if name in names}
         if not names:
-            raise VeraxError(f"exam {unmarked[0]!r} does not apply: {reasons[unmarked[0]]}")
+            raise VeraxError(
+                f"exam {unmarked[0]!r} does not apply: {reasons[unmarked[0]]}",
+                code="exam.not-applicable",
+            )
         for name in unmarked if is_chosen else ():
             left = f"exam {name!r} is left out: {reasons[name]}"
             warnings.warn(left, UserWarning, outside_verax())
@@ -201,7 +208,8 @@ def examine(
         if not names:
             raise VeraxError(
                 f"exam {left_out[0]!r} needs labels, and corpus {corpus.name!r} has none: name "
-                "their column with label_column"
+                "their column with label_column",
+                code="corpus.no-labels",
             )
     whole = len(documents)
     for ranking in rankings.values():
@@ -218,18 +226,25 @@ def examine(
             VeraxWarning,
             outside_verax(),
         )
-    with shown(progress) as display, full_precision():
+    with shown(progress) as display, full_precision(), evaluation_mode(examined):
         if not examined.trained_here:
             say(display, plan_lines(planned))
         if examined.kind == POOLED:
             documents.tokenise(display.watching(f"tokenising {split}"))
         encoded = examined.read(documents)
         unknown = round(examined.unknown_words(encoded), 6)
+        if unknown == 1:
+            raise VeraxError(
+                f"the model knows no word of corpus {corpus.name!r}: give it the tokenizer or "
+                "vocabulary that it was trained with",
+                code="model.bad-vocabulary",
+            )
         for exam in takers:
             exam.prepare(corpus, documents, split)
             exam.begin(examined, encoded)
         shows.begin(examined, documents, encoded)
-        how = (examined, encoded, max_tokens, display.watching)
+        decided = Decided(examined.classes)
+        how = (decided, examined, encoded, max_tokens, display.watching)
         unseen: dict[str, NDArray[np.int64]] = {}
         if limit is None:
             see_all([*takers, shows], *how)
@@ -240,7 +255,8 @@ def examine(
             if not names:
                 raise VeraxError(
                     f"max_seconds is {max_seconds:g}: too little for any exam of these documents; "
-                    "allow more, or examine fewer (sample, --sample)"
+                    "allow more, or examine fewer (sample, --sample)",
+                    code="option.out-of-range",
                 )
         for exam in takers:
             exam.conclude(display.watching)
@@ -288,7 +304,7 @@ def examine(
     if isinstance(encoded, ReadPieces):
         manifest |= {"cut_at": encoded.cut_at, "cut_texts": encoded.cut_texts}
     if not documents.is_labelled:
-        manifest["without_labels"] = {"exams_left_out": left_out}
+        manifest["without_labels"] = {"exams_left_out": left_out, **decided.to_json()}
     if max_seconds is not None:
         manifest["max_seconds"] = max_seconds
         manifest["out_of_time"] = out_of_time(unseen, _word_counts(examined, documents))
@@ -315,7 +331,10 @@ def check_split(split: str, also: Sequence[str] = ()) -> None:
     """Refuse what is no split."""
     valid = [*SPLITS, *also]
     if not isinstance(split, str) or split not in valid:
-        raise VeraxError(f"unknown split {split!r:.60}: {nearest(str(split), valid)}")
+        raise VeraxError(
+            f"unknown split {split!r:.60}: {nearest(str(split), valid)}",
+            code="option.unknown-value",
+        )
 
 
 def load_to_examine(
@@ -364,18 +383,22 @@ def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
     config = dict(record.get("corpus", {}))
     fingerprint = config.pop("fingerprint", None)
     if not config:
-        raise VeraxError(f"{who} does not say which corpus it was trained on: give one")
+        raise VeraxError(
+            f"{who} does not say which corpus it was trained on: give one", code="corpus.not-named"
+        )
     name = str(config.pop("corpus"))
     if Path(name).suffix.lower() in SUFFIXES and not Path(name).is_file():
         raise VeraxError(
             f"{who} was trained on {Path(name).name}, which is not here: give its place (--corpus "
-            "PATH; in Python, corpus). Saved models keep the names of files, not of folders"
+            "PATH; in Python, corpus). Saved models keep the names of files, not of folders",
+            code="corpus.not-at-hand",
         )
     corpus = load_corpus(name, **config)
     if fingerprint is not None and corpus.fingerprint != fingerprint:
         raise VeraxError(
             f"corpus {corpus.name!r} is not what {who} was trained on any more (its texts or "
-            "labels differ): name the corpus to examine it on"
+            "labels differ): name the corpus to examine it on",
+            code="corpus.changed",
         )
     return corpus
 
@@ -416,12 +439,14 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
                 told = f"give the model the names of its classes (classes=[…]), or {told}"
             raise VeraxError(
                 f"corpus {corpus.name!r} has class {name!r}, the model knows "
-                f"{', '.join(model.classes)}: {told}"
+                f"{', '.join(model.classes)}: {told}",
+                code="corpus.unknown-class",
             )
     documents = corpus.documents(split)
     if len(documents) == 0:
         raise VeraxError(
-            f"corpus {corpus.name!r} has no documents in {split}: choose another split"
+            f"corpus {corpus.name!r} has no documents in {split}: choose another split",
+            code="corpus.empty-split",
         )
     # the last place is that of label −1: none
     place = np.array([*map(model.classes.index, corpus.classes), -1], dtype=np.int64)

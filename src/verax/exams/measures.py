@@ -24,6 +24,7 @@ VALUE = "value"
 ANY = (-math.inf, math.inf)
 AT_LEAST_ZERO = (0.0, math.inf)
 UNIT_INTERVAL = (0.0, 1.0)
+"""The bounds of a measure that is a share or a probability."""
 PERCENT_RANGE = (0.0, 100.0)
 JSD = (0.0, math.log(2))
 """The bounds of a Jensen–Shannon divergence, in nats."""

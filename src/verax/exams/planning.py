@@ -22,11 +22,11 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Planned:
-    """What becomes of one exam on one model.
+    """Whether an exam applies to a model.
 
     name     of the exam
     exam     the class that examines models of this kind; None where the exam does not apply
-    promise  exact, bounded, searched or sampled: what its numbers are
+    promise  how its numbers are obtained: exact, bounded, searched or sampled
     reason   why it does not apply; empty where it does
     """
 
@@ -39,28 +39,23 @@ class Planned:
 def plan(
     model: TextClassifier, exams: Sequence[str], importances: Collection[str] = ()
 ) -> list[Planned]:
-    """For each exam, whether it runs on this model, and what it promises.
+    """Return, for each exam, whether it applies to a model and how exact its numbers are.
 
     Args:
         model: the model to examine.
         exams: names of exams.
-        importances: names of those of one's own.
+        importances: names of additional importances, as passed to `examine`.
     """
     return [_planned(model, name, importances) for name in exams]
 
 
-def without_rationales(planned: Planned, corpus: str) -> Planned:
-    """What becomes of an exam on documents that nobody marked words of.
-
-    Args:
-        planned: what would become of it.
-        corpus: the corpus's name.
-    """
+def without_rationales(planned: Planned) -> Planned:
+    """Return the plan of an exam for a corpus without rationales."""
     if planned.exam is None or not planned.exam.needs_rationales:
         return planned
     reason = (
-        f"it holds rankings against people's marks, and corpus {corpus!r} has none: name their "
-        "column with rationale_column (--rationale-column)"
+        "it holds rankings against people's marks, and the corpus has none: name their column with "
+        "rationale_column (--rationale-column)"
     )
     return Planned(planned.name, None, reason=reason)
 

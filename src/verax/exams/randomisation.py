@@ -71,10 +71,14 @@ def randomisation_check(
     """
     if getattr(model, "kind", None) != TRANSFORMER:
         raise VeraxError(
-            "randomisation_check needs a Transformer: give what from_transformers makes"
+            "randomisation_check needs a Transformer: give what from_transformers makes",
+            code="model.wrong-type",
         )
     if correlation not in CORRELATIONS:
-        raise VeraxError(f"correlation {correlation!r}: {nearest(correlation, list(CORRELATIONS))}")
+        raise VeraxError(
+            f"correlation {correlation!r}: {nearest(correlation, list(CORRELATIONS))}",
+            code="option.unknown-value",
+        )
     seed = check("seed", seed, int, SEED)
     sample = check("sample", sample, int, {"minimum": 1})
     by = (*DERIVED, "gradient", "leave-one-out") if by is None else by

@@ -44,7 +44,10 @@ def support_measures(trace: Trace) -> dict[str, Tensor]:
 def check_finite(logits: Tensor) -> None:
     """Refuse a model that does not answer in numbers."""
     if not bool(logits.isfinite().all()):
-        raise VeraxError("the model's logits are NaN or infinite: train it again, more gently")
+        raise VeraxError(
+            "the model's logits are NaN or infinite: train it again, more gently",
+            code="model.not-finite",
+        )
 
 
 def check_affine(logits: Tensor, weighted: Tensor) -> None:
@@ -53,7 +56,8 @@ def check_affine(logits: Tensor, weighted: Tensor) -> None:
     if bool((logits - weighted).abs().amax() > _OFF * (1 + logits.abs().amax())):
         raise VeraxError(
             "the head says it is affine, but the logits are not the weighted mean of what it "
-            "makes of single items: set its attribute affine to False"
+            "makes of single items: set its attribute affine to False",
+            code="model.not-affine",
         )
 
 
@@ -65,11 +69,19 @@ def named(importances: Mapping[str, Importance]) -> dict[str, Importance]:
     """Importances by name, each name fit for a table and not taken."""
     for name, importance in importances.items():
         if name in (*IMPORTANCES, *RESERVED):
-            raise VeraxError(f"importance {name!r} is built in: give yours another name")
+            raise VeraxError(
+                f"importance {name!r} is built in: give yours another name",
+                code="importance.name-taken",
+            )
         if not re.fullmatch(r"[\w.+-]+", str(name)):
-            raise VeraxError(f"importance {name!r}: name it with letters, digits, _ . + or -")
+            raise VeraxError(
+                f"importance {name!r}: name it with letters, digits, _ . + or -",
+                code="plugin.invalid-name",
+            )
         if not callable(importance):
-            raise VeraxError(f"importance {name!r} is not a function of (model, trace)")
+            raise VeraxError(
+                f"importance {name!r} is not a function of (model, trace)", code="plugin.invalid"
+            )
     return dict(importances)
 
 
@@ -79,7 +91,9 @@ def ask(name: str, importance: Importance, model: AttentionClassifier, trace: Tr
         scores: object = importance(model, trace)
     if not isinstance(scores, torch.Tensor):
         kind = type(scores).__name__
-        raise VeraxError(f"importance {name!r} gave a {kind}, expected a tensor")
+        raise VeraxError(
+            f"importance {name!r} gave a {kind}, expected a tensor", code="importance.wrong-scores"
+        )
     return scores.detach().to(trace.mask.device)
 
 

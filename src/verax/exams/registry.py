@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.errors import VeraxError, nearest, outside_verax
+from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
 from verax.exams.judgement.limits import check_declared
 from verax.exams.measures import MeasurePlace, Table, place_of
@@ -22,9 +21,6 @@ from verax.plugins import Registry
 
 GROUP = "verax.exams"
 """The group of entry points that name exams of other packages."""
-RENAMED = {"fragility": "replacement", "leakage": "single_token"}
-"""Exams by the names they had."""
-RENAMED_OPTIONS = {"spread": "entropy_of", "words": "max_words"}
 
 EXAMS: Registry[type[Exam]] = Registry("exam", GROUP)
 """Name → exam, in order of registration, those of installed packages last."""
@@ -57,19 +53,26 @@ def register(exam: type[Exam]) -> type[Exam]:
     comparisons, judgement, reports, studies and estimates.
     """
     if not (isinstance(exam, type) and issubclass(exam, Exam)):
-        raise VeraxError(f"cannot register {exam!r}: expected a class derived from verax.Exam")
+        raise VeraxError(
+            f"cannot register {exam!r}: expected a class derived from verax.Exam",
+            code="plugin.invalid",
+        )
     name = getattr(exam, "name", None)
     if not isinstance(name, str) or not name.isidentifier():  # it is a keyword, too
         raise VeraxError(
-            f"exam {exam.__name__} is called {name!r}: name it with letters, digits and _"
+            f"exam {exam.__name__} is called {name!r}: name it with letters, digits and _",
+            code="plugin.invalid-name",
         )
     if inspect.isabstract(exam):
         lacking = ", ".join(sorted(exam.__abstractmethods__))
-        raise VeraxError(f"exam {name!r} lacks {lacking}: define it on {exam.__name__}")
+        raise VeraxError(
+            f"exam {name!r} lacks {lacking}: define it on {exam.__name__}", code="plugin.invalid"
+        )
     for table in exam.summary_tables:
         if table.id != name and not table.id.startswith(f"{name}."):
             raise VeraxError(
-                f"exam {name!r} has a table {table.id!r}: call it {name}, or {name}.{table.id}"
+                f"exam {name!r} has a table {table.id!r}: call it {name}, or {name}.{table.id}",
+                code="plugin.invalid",
             )
     check_declared(exam)
     EXAMS.register(name, exam, origin=f"{exam.__module__}.{exam.__qualname__}")
@@ -84,18 +87,20 @@ def checked_summary(exam: str, summary: pd.DataFrame) -> pd.DataFrame:
         if place is None:
             raise VeraxError(
                 f"exam {exam!r} gives a number {measure!r} that its summary_tables do not declare: "
-                "add its measure"
+                "add its measure",
+                code="plugin.invalid",
             )
         if place.measure.unit != unit:
             raise VeraxError(
                 f"exam {exam!r} gives {measure!r} in {unit}, and declares {place.measure.unit}: "
-                "make the cell of that unit"
+                "make the cell of that unit",
+                code="plugin.invalid",
             )
     return summary
 
 
 def unregister(name: str) -> None:
-    """Forget an exam that was registered."""
+    """Remove an exam from the registry."""
     EXAMS.unregister(name)
     _place.cache_clear()
 
@@ -111,37 +116,25 @@ def chosen_exams(exams: Iterable[str | type[Exam]]) -> list[str]:
 
     An exam's class stands for its name, and is registered where it is not yet.
     """
-    names = [exam if isinstance(exam, str) else register(exam).name for exam in exams]
-    chosen = list(dict.fromkeys(current_name(name) for name in names))
+    names = (exam if isinstance(exam, str) else register(exam).name for exam in exams)
+    chosen = list(dict.fromkeys(names))
     if not chosen:
-        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
+        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}", code="option.missing")
     for name in chosen:
         if name not in EXAMS:
-            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+            raise VeraxError(
+                f"unknown exam {name!r}: {nearest(name, EXAMS)}", code="option.unknown-value"
+            )
     return chosen
 
 
 def default_exams(kind: str = POOLED) -> list[str]:
-    """The exams that a model of a kind is put through where none are named."""
+    """Return the names of the exams that run by default on models of a kind.
+
+    Args:
+        kind: pooled (models trained by Verax and `from_pooled`), transformer or predict.
+    """
     return [name for name, exam in EXAMS.items() if kind in exam.default_for]
-
-
-def current_name(name: str) -> str:
-    """What an exam is called now; a note where it was renamed."""
-    if name not in RENAMED:
-        return name
-    warnings.warn(f"exam {name!r} is called {RENAMED[name]!r} now", FutureWarning, outside_verax())
-    return RENAMED[name]
-
-
-def current_option(name: str) -> str:
-    """What an option of an exam is called now; a note where it was renamed."""
-    if name not in RENAMED_OPTIONS:
-        return name
-    warnings.warn(
-        f"option {name!r} is called {RENAMED_OPTIONS[name]!r} now", FutureWarning, outside_verax()
-    )
-    return RENAMED_OPTIONS[name]
 
 
 def divide_options(
@@ -168,33 +161,35 @@ def divide_options(
             owners.setdefault(field.name, []).append(exam)
             declared.setdefault(field.name, set()).add(id(field))
     for key, value in options.items():
-        if isinstance(value, Mapping) and (key in EXAMS or key in RENAMED):
-            _whole(divided, current_name(key), value, classes)
+        if isinstance(value, Mapping) and key in EXAMS:
+            _whole(divided, key, value, classes)
             continue
-        option = key if key in owners else current_option(key)
-        if option not in owners and key in divided:
+        if key not in owners and key in divided:
             first = next(iter(names(classes[key].options_class)), None)
             example = "" if first is None else f", as in {key}={{{first!r}: …}}"
             raise VeraxError(
-                f"{key}={value!r}: {key} is an exam, expected a mapping of its options{example}"
+                f"{key}={value!r}: {key} is an exam, expected a mapping of its options{example}",
+                code="option.wrong-type",
             )
-        if option not in owners:
+        if key not in owners:
             exams_too = (
                 divided if isinstance(value, Mapping) else ()
             )  # an exam, by its mistyped name
             valid = [*owners, *also, *exams_too]
             raise VeraxError(
                 f"unknown option {key!r}: "
-                + (nearest(key, valid) if valid else "there is nothing to set")
+                + (nearest(key, valid) if valid else "there is nothing to set"),
+                code="option.unknown",
             )
-        if len(declared[option]) > 1:
-            one, other, *_ = owners[option]
+        if len(declared[key]) > 1:
+            one, other, *_ = owners[key]
             raise VeraxError(
-                f"option {option!r} is of exams {one} and {other}: give it under one's name, as "
-                f"in {one}={{{option!r}: …}}, on the command line --{one}.{option} …"
+                f"option {key!r} is of exams {one} and {other}: give it under one's name, as "
+                f"in {one}={{{key!r}: …}}, on the command line --{one}.{key} …",
+                code="option.ambiguous",
             )
-        for exam in owners[option]:
-            divided[exam].setdefault(option, value)
+        for exam in owners[key]:
+            divided[exam].setdefault(key, value)
     return divided
 
 
@@ -206,14 +201,18 @@ def _whole(
 ) -> None:
     """Options given under their exam's name."""
     if exam not in divided:
-        raise VeraxError(f"options of exam {exam!r}, which is not among the exams: add or drop it")
+        raise VeraxError(
+            f"options of exam {exam!r}, which is not among the exams: add or drop it",
+            code="option.not-applicable",
+        )
     valid = names(classes[exam].options_class)
     for option, value in options.items():
-        current = option if option in valid else current_option(str(option))
-        if current not in valid:
+        if option not in valid:
             remedy = nearest(str(option), valid) if valid else "it has none"
-            raise VeraxError(f"unknown option {str(option)!r} of exam {exam!r}: {remedy}")
-        divided[exam][current] = value
+            raise VeraxError(
+                f"unknown option {str(option)!r} of exam {exam!r}: {remedy}", code="option.unknown"
+            )
+        divided[exam][option] = value
 
 
 def find_table(id: str) -> Table | None:

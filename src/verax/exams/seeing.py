@@ -10,6 +10,7 @@ without a limit: batches are made of the same documents, and put together alike.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from verax.exams.exam import Exam
 from verax.exams.item_evidence import ItemExam, put_together
+from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED
 from verax.time_limit import OutOfTimeError, TimeLimit, check_time, within
 
@@ -25,6 +27,35 @@ GALLERY = "gallery"
 
 Rows = NDArray[np.int64]
 Watching = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
+
+
+class Decided:
+    """The model's own decisions and how sure it is of them, of every document that was read.
+
+    Args:
+        classes: names of the model's classes.
+    """
+
+    def __init__(self, classes: Sequence[str]) -> None:
+        self.classes = classes
+        self._by_document: dict[int, tuple[int, float]] = {}
+
+    def see(self, trace: Any) -> None:
+        """Keep the decisions of a batch."""
+        logits = trace.logits.detach()
+        sure = probabilities(logits.double()).amax(-1)
+        ids = trace.ids.tolist()
+        pairs = zip(decisions(logits).tolist(), sure.tolist(), strict=True)
+        self._by_document |= dict(zip(ids, pairs, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how many documents get each class, and the mean confidence."""
+        counts = Counter(decided for decided, _ in self._by_document.values())
+        sure = [one for _, one in self._by_document.values()]
+        return {
+            "decisions": {name: counts[number] for number, name in enumerate(self.classes)},
+            "confidence": round(sum(sure) / len(sure), 6) if sure else None,
+        }
 
 
 class Seer:
@@ -56,8 +87,8 @@ class Seer:
 class _Traces:
     """Forward passes over batches; the last is kept, for whoever asks for the same batch next."""
 
-    def __init__(self, model: Any, encoded: Any) -> None:
-        self._model, self._encoded = model, encoded
+    def __init__(self, model: Any, encoded: Any, decided: Decided) -> None:
+        self._model, self._encoded, self._decided = model, encoded, decided
         self._last: tuple[Rows, Any] | None = None
         self._too_long: set[int] = set()
 
@@ -73,14 +104,21 @@ class _Traces:
             except OutOfTimeError:
                 self._too_long.add(id(rows))
                 return None
+            self._decided.see(self._last[1])
         return self._last[1]
 
 
 def see_all(
-    seers: Sequence[Any], model: Any, encoded: Any, max_tokens: int, watching: Watching
+    seers: Sequence[Any],
+    decided: Decided,
+    model: Any,
+    encoded: Any,
+    max_tokens: int,
+    watching: Watching,
 ) -> None:
     """Show every batch to all, one after the other."""
     for trace in model.traces(encoded, max_tokens, watching("examining")):
+        decided.see(trace)
         for seer in seers:
             seer.see(model, trace)
 
@@ -89,6 +127,7 @@ def see_within(
     limit: TimeLimit,
     exams: Sequence[Exam],
     gallery: Any,
+    decided: Decided,
     model: Any,
     encoded: Any,
     max_tokens: int,
@@ -100,6 +139,7 @@ def see_within(
         limit: of time.
         exams: those that are taken.
         gallery: what keeps documents to show.
+        decided: what keeps the model's decisions.
         model: the model that is examined.
         encoded: all documents, as the model reads them.
         max_tokens: padded tokens held at once.
@@ -109,7 +149,7 @@ def see_within(
         Exam, or `gallery` → the rows of the documents that it has not seen, where there are any. An
         exam that needs all documents has then seen none.
     """
-    batches, traces = model.batches(encoded, max_tokens), _Traces(model, encoded)
+    batches, traces = model.batches(encoded, max_tokens), _Traces(model, encoded, decided)
     seers = [Seer(exam.name, exam, exam.costly or model.kind != POOLED) for exam in exams]
     if gallery.size:
         seers.append(Seer(GALLERY, gallery, costly=True))

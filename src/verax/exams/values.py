@@ -50,7 +50,8 @@ def coded_part(table: pd.DataFrame, id: str, measure: str, reasons: Sequence[str
     if not np.isin(values, np.arange(len(reasons))).all() or coded.sum() != rows.sum():
         raise VeraxError(
             f"{id}: a reason is none of {len(reasons)} that there are, so that its table was "
-            "changed: examine the model again"
+            "changed: examine the model again",
+            code="result.damaged",
         )
     words = np.array(["", *reasons[1:]], dtype=object)[values.astype(np.int64)]
     return part(table["id"][rows], id, table["value"][rows], words)

@@ -94,11 +94,12 @@ class Verdict(Result):
             prefix: stands before each name, such as "verax/".
 
         Returns:
-            `exams.for`, `exams.against` and `exams.open`: how many say so. `learnt`: 1 or 0.
-            `says.EXAM`, or `says.EXAM.SCORE` where several scores are judged: 1 for, 0 open,
-            −1 against. `accuracy`, and each judged number by its id; with `.low` and `.high` the
-            ends of its 95% interval. Names have letters, digits and `_ . / -` alone. What is not a
-            number is left out.
+            `exams.for`, `exams.against` and `exams.open`: how many say so. `withheld`: 1 if there
+            is no verdict, else 0; then no exam is counted. `learnt`: 1 or 0. `says.EXAM`, or
+            `says.EXAM.SCORE` where several scores are judged: 1 for, 0 open, −1 against.
+            `accuracy`, and each judged number by its id; with `.low` and `.high` the ends of its
+            95% interval. Names have letters, digits and `_ . / -` alone. What is not a number is
+            left out.
 
         >>> import verax
         >>> corpus = verax.load_corpus("planted", documents=120)
@@ -106,8 +107,8 @@ class Verdict(Result):
         >>> metrics = verax.examine(model, corpus, "replacement").metrics()
         >>> sorted(metrics)[:4]
         ['accuracy', 'accuracy.high', 'accuracy.low', 'exams.against']
-        >>> metrics["says.replacement"] in (-1.0, 0.0, 1.0)
-        True
+        >>> metrics["withheld"]  # of 20 documents
+        1.0
         """
         from verax.exams.judgement.metrics import metrics
 
@@ -138,7 +139,10 @@ class Verdict(Result):
         rows = self._summary[self._summary["measure"] == measure]
         if rows.empty:
             known = list(dict.fromkeys(self._summary["measure"]))
-            raise VeraxError(f"no measure {measure!r} in the summary: {nearest(measure, known)}")
+            raise VeraxError(
+                f"no measure {measure!r} in the summary: {nearest(measure, known)}",
+                code="result.unknown-name",
+            )
         row = rows.iloc[0]
         value, low, high = (float(row[name]) for name in ("value", "low", "high"))
         return Number(value, low, high, int(row["n"]), str(row["unit"]))
@@ -186,8 +190,14 @@ class Verdict(Result):
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            raise VeraxError(f"several tables are called {name!r}: give {', '.join(fitting)}")
-        raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(tables)}")
+            raise VeraxError(
+                f"several tables are called {name!r}: give {', '.join(fitting)}",
+                code="option.ambiguous",
+            )
+        raise VeraxError(
+            f"no table {name!r} in the summary: it has {', '.join(tables)}",
+            code="result.unknown-name",
+        )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {**self.tables, SUMMARY: self._summary}
@@ -217,7 +227,9 @@ class _Tables(dict[str, pd.DataFrame]):
     """Tables of a saved verdict; one that it has not is an error for the user."""
 
     def __missing__(self, name: str) -> pd.DataFrame:
-        raise VeraxError(f"this verdict has no table {name!r}: {Verdict.remedy}")
+        raise VeraxError(
+            f"this verdict has no table {name!r}: {Verdict.remedy}", code="result.unknown-name"
+        )
 
 
 def load_verdict(folder: str | Path) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,31 @@ from verax.progress import Display, shown
 Texts = Sequence[str | Sequence[str]]
 
 
+def class_names(classes: Any) -> list[str]:
+    """Return the names of a model's classes as a list: two or more, no two the same."""
+    unordered = isinstance(classes, (str, Mapping, Set)) or not isinstance(classes, Iterable)
+    names = [] if unordered else [str(name) for name in classes]
+    if len(names) < 2:
+        raise VeraxError(
+            f"classes is {classes!r}: give a list of two names or more", code="model.class-names"
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise VeraxError(
+                f"two classes are named {name!r}: give each a name of its own, as in "
+                "classes=['neg', 'pos'] (--class-names neg,pos)",
+                code="model.class-names",
+            )
+    return names
+
+
 class ExternalClassifier(ABC):
-    """A classifier of texts that Verax did not train.
+    """A text classifier that was not trained by Verax: the base class of all adapters.
 
     Args:
-        classes: names of the classes, in the order of logits.
-        tokeniser: how texts are cut into words: as-written or whitespace.
-        record: what is known of the model.
+        classes: names of the classes, in the order of the logits.
+        tokeniser: how texts are split into words: as-written or whitespace.
+        record: metadata saved with results.
     """
 
     kind: str
@@ -80,7 +98,7 @@ class ExternalClassifier(ABC):
         """A pass over some texts, all at once, in the order given."""
         read = self.read(texts)
         if len(read) == 0:
-            raise VeraxError("no text to trace: give at least one")
+            raise VeraxError("no text to trace: give at least one", code="text.missing")
         return self.trace_rows(read, np.arange(len(read)))
 
     def batches(self, read: ReadTexts, max_tokens: int) -> list[NDArray[np.int64]]:
@@ -108,7 +126,7 @@ class ExternalClassifier(ABC):
         """(documents, classes) in the order given, on CPU."""
         read = self.read(texts)
         batches = reading_batches(read.lengths, max_tokens)
-        logits = torch.zeros(len(read), len(self.classes))
+        logits = torch.zeros(len(read), len(self.classes), dtype=torch.float32)
         for rows in watch(batches):
             logits[torch.from_numpy(rows)] = self.trace_rows(read, rows).logits.float().cpu()
         return logits
@@ -176,7 +194,10 @@ class ExternalClassifier(ABC):
         A text without any words is read as the empty text.
         """
         if operator not in self.operators:
-            raise VeraxError(f"operator {operator!r}: {nearest(operator, self.operators)}")
+            raise VeraxError(
+                f"operator {operator!r}: {nearest(operator, self.operators)}",
+                code="option.unknown-value",
+            )
         gone = removed.cpu().numpy()
         pairs = zip(rows.tolist(), gone, strict=True)
         texts = [trace.batch.without(row, words) for row, words in pairs]

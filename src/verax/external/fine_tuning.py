@@ -89,7 +89,10 @@ def fine_tune(
         The head with its accuracy; the encoder is left in eval mode.
     """
     if options.grounding not in GROUNDINGS:
-        raise VeraxError(f"grounding {options.grounding!r}: use {', '.join(GROUNDINGS)}")
+        raise VeraxError(
+            f"grounding {options.grounding!r}: use {', '.join(GROUNDINGS)}",
+            code="option.unknown-value",
+        )
     device = next(encoder.parameters()).device
     devices = [device.index or 0] if device.type == "cuda" else []
     with torch.random.fork_rng(devices), _repeatable(device):

@@ -10,9 +10,10 @@ from torch import nn
 
 from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
 from verax.device import resolve_device
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, foreign_code, nearest
 from verax.external.attention.functions import FunctionRoute
 from verax.external.attention.routes import choose_route
+from verax.external.external_classifier import class_names
 from verax.external.folders import load_module
 from verax.external.pieces import PieceReader
 from verax.external.readout import READOUTS, check_readout, find_readout
@@ -50,7 +51,9 @@ def from_transformers(
         max_length: the most pieces of a text that are read; the rest is cut off, and counted.
         device: auto, cpu, cuda; a model that is given as an object stays where it is under auto.
         words: how texts are cut into words: as-written or whitespace.
-        separator: cuts a text into the two of a sentence pair, such as a tab.
+        separator: splits a text into a sentence pair, such as "|" or "[SEP]". It does not count as
+            a word and must not be made of blanks, which go when the word after them is left out.
+            Pairs longer than `max_length` are refused, not truncated.
         half: compute in half precision, on a GPU; numbers then have three digits.
 
     Returns:
@@ -58,6 +61,10 @@ def from_transformers(
         logit, put back it changes none, padding and the future have no weight, gradients by
         attention are what differences give, and a text's logits hang on it alone.
     """
+    if head is not None and not isinstance(head, nn.Module):
+        raise VeraxError(
+            f"head is a {type(head).__name__}: expected a torch.nn.Module", code="option.wrong-type"
+        )
     module, tokenizer, name = load_module(model, tokenizer, head)
     if device != AUTO or isinstance(model, (str, Path)):
         module.to(resolve_device(device))
@@ -65,34 +72,72 @@ def from_transformers(
         head.to(next(module.parameters()).device)
     if half:
         if next(module.parameters()).device.type != "cuda":
-            raise VeraxError("half precision is for a GPU: leave half out, or give device='cuda'")
+            raise VeraxError(
+                "half precision is for a GPU: leave half out, or give device='cuda'",
+                code="option.conflict",
+            )
         module.half()
         if head is not None:
             head.half()
     if readout not in (AUTO, *READOUTS):
-        raise VeraxError(f"readout {readout!r}: {nearest(readout, (AUTO, *READOUTS))}")
+        raise VeraxError(
+            f"readout {readout!r}: {nearest(readout, (AUTO, *READOUTS))}",
+            code="option.unknown-value",
+        )
     if head is not None and readout == AUTO:
-        raise VeraxError("a bare encoder with a head needs readout: first, last or mean")
+        raise VeraxError(
+            "a bare encoder with a head needs readout: first, last or mean", code="option.missing"
+        )
     if words not in (AS_WRITTEN, "whitespace"):
-        raise VeraxError(f"words {words!r}: use {AS_WRITTEN} or whitespace")
-    reader = PieceReader(tokenizer, _longest(module, tokenizer, max_length), separator)
-    classifier = TransformerClassifier(
-        module,
-        reader,
-        _classes(module, head, classes),
-        route=FunctionRoute(module),
-        readout=readout,
-        head=head,
-        tokeniser=Tokeniser(words, lowercase=False),
-        record={"name": name},
-    )
-    pieces = probe_pieces(classifier)
-    if readout == AUTO:
-        classifier.readout = find_readout(classifier, pieces)
-    elif head is None:
-        check_readout(classifier, pieces, readout)
-    choose_route(module, lambda route: self_check(classifier, route, pieces))
+        raise VeraxError(
+            f"words {words!r}: use {AS_WRITTEN} or whitespace", code="option.unknown-value"
+        )
+    if separator is not None:
+        _check_separator(separator)
+    advice = "check that model and tokenizer belong together, or give a function to from_predict"
+    with foreign_code(f"{name} cannot be examined", advice):
+        _check_pieces(module, tokenizer)
+        reader = PieceReader(tokenizer, _longest(module, tokenizer, max_length), separator)
+        classifier = TransformerClassifier(
+            module,
+            reader,
+            _classes(module, head, classes),
+            route=FunctionRoute(module),
+            readout=readout,
+            head=head,
+            tokeniser=Tokeniser(words, lowercase=False),
+            record={"name": name},
+        )
+        pieces = probe_pieces(classifier)
+        if readout == AUTO:
+            classifier.readout = find_readout(classifier, pieces)
+        elif head is None:
+            check_readout(classifier, pieces, readout)
+        choose_route(module, lambda route: self_check(classifier, route, pieces))
     return classifier
+
+
+def _check_separator(separator: Any) -> None:
+    """Refuse a separator that would go when a word beside it is left out."""
+    if not isinstance(separator, str) or not separator or separator != separator.strip():
+        raise VeraxError(
+            f"separator is {separator!r}: expected signs such as | or [SEP], without blanks at the "
+            "ends: deleting the word after a blank deletes the blank, and both texts become one",
+            code="option.malformed",
+        )
+
+
+def _check_pieces(module: Any, tokenizer: Any) -> None:
+    """Refuse a tokenizer with pieces that the model has no embeddings for."""
+    rows = getattr(module.get_input_embeddings(), "num_embeddings", None)
+    last = max(tokenizer.get_vocab().values(), default=0)
+    if rows is not None and last >= rows:
+        raise VeraxError(
+            f"the tokenizer numbers its pieces up to {last}, and the model has {rows} embeddings: "
+            "give the tokenizer that the model was trained with, or resize the embeddings "
+            "(model.resize_token_embeddings(len(tokenizer))) and train them",
+            code="model.bad-vocabulary",
+        )
 
 
 def _longest(module: Any, tokenizer: Any, max_length: int | None) -> int:
@@ -105,9 +150,15 @@ def _longest(module: Any, tokenizer: Any, max_length: int | None) -> int:
     if max_length is None:
         return min(known, LONGEST)
     if not isinstance(max_length, int) or max_length < 3:
-        raise VeraxError(f"max_length is {max_length!r}: expected a whole number of at least 3")
+        raise VeraxError(
+            f"max_length is {max_length!r}: expected a whole number of at least 3",
+            code="option.out-of-range",
+        )
     if max_length > known:
-        raise VeraxError(f"max_length is {max_length}: this model reads {known} pieces at most")
+        raise VeraxError(
+            f"max_length is {max_length}: this model reads {known} pieces at most",
+            code="option.out-of-range",
+        )
     return max_length
 
 
@@ -115,16 +166,35 @@ def _classes(module: Any, head: nn.Module | None, classes: Sequence[str] | None)
     config = module.config
     if head is not None:
         if classes is None:
-            raise VeraxError("a head does not name its classes: give classes=[…]")
-        return list(classes)
+            raise VeraxError(
+                "a head does not name its classes: give classes=[…]", code="model.class-names"
+            )
+        return class_names(classes)
     kind = getattr(config, "problem_type", None)
     count = int(config.num_labels)
     if kind == "multi_label_classification":
-        raise VeraxError("this model gives several labels to a text: Verax examines one of many")
+        raise VeraxError(
+            "this model gives several labels to a text: Verax examines one of many",
+            code="model.not-single-label",
+        )
     if kind == "regression" or count < 2:
-        raise VeraxError("this model gives one number and no classes: Verax examines classifiers")
+        raise VeraxError(
+            "this model gives one number and no classes: Verax examines classifiers",
+            code="model.not-single-label",
+        )
     if classes is None:
-        return [str(config.id2label[i]) for i in range(count)]
-    if len(classes) != count:
-        raise VeraxError(f"classes has {len(classes)} names, and the model gives {count} logits")
-    return list(classes)
+        numbers = sorted(config.id2label)
+        if numbers != list(range(count)):
+            raise VeraxError(
+                f"id2label in the model's configuration numbers its classes {numbers}, expected 0 "
+                f"to {count - 1}: give classes=[…] (--class-names)",
+                code="model.class-names",
+            )
+        return class_names(config.id2label[number] for number in numbers)
+    names = class_names(classes)
+    if len(names) != count:
+        raise VeraxError(
+            f"classes has {len(names)} names, and the model gives {count} logits",
+            code="model.class-names",
+        )
+    return names

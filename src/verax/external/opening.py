@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, foreign_code
 from verax.models.kinds import KINDS
 from verax.models.saving import load
 
@@ -32,7 +32,8 @@ def open_classifier(source: str | Path, device: str = "auto", **options: Any) ->
     if options:
         raise VeraxError(
             f"{', '.join(options)} cannot be set for {source}: that is for Hugging Face models, "
-            "which are named hf:FOLDER"
+            "which are named hf:FOLDER",
+            code="option.not-applicable",
         )
     found = function_in(source)
     return load(source, device=device) if found is None else _made(*found)
@@ -48,7 +49,10 @@ def function_in(source: str | Path) -> tuple[Path, str] | None:
     if not isinstance(source, str):
         return None
     if source.endswith(".py") and Path(source).is_file():
-        raise VeraxError(f"{source} is a file: name the function in it, as in {source}:make")
+        raise VeraxError(
+            f"{source} is a file: name the function in it, as in {source}:make",
+            code="option.malformed",
+        )
     file, _, name = source.rpartition(":")
     return (Path(file), name) if file.endswith(".py") else None
 
@@ -56,21 +60,22 @@ def function_in(source: str | Path) -> tuple[Path, str] | None:
 def _made(file: Path, name: str) -> Any:
     """What the function of that name gives, once it is a classifier."""
     if not file.is_file():
-        raise VeraxError(f"no file {file}: name a Python file and a function, as in {file}:make")
+        raise VeraxError(
+            f"no file {file}: name a Python file and a function, as in {file}:make",
+            code="file.missing",
+        )
     function = _contents(file).get(name)
     if not callable(function):
-        raise VeraxError(f"{file} has no function {name!r}: define it, without arguments")
-    try:
+        raise VeraxError(
+            f"{file} has no function {name!r}: define it, without arguments", code="model.missing"
+        )
+    with foreign_code(f"{file}:{name} failed"):
         model = function()
-    except VeraxError:
-        raise
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise VeraxError(f"{file}:{name} failed: {reason}") from error
     if getattr(model, "kind", None) not in KINDS:
         raise VeraxError(
             f"{file}:{name} gave a {type(model).__name__}: expected a classifier of verax.train, "
-            "from_pooled, from_transformers or from_predict"
+            "from_pooled, from_transformers or from_predict",
+            code="model.wrong-type",
         )
     return model
 
@@ -83,12 +88,8 @@ def _contents(file: Path) -> Mapping[str, Any]:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.resolve().parent))
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # whatever the file raises
-        if isinstance(error, VeraxError):
-            raise
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise VeraxError(f"cannot run {file}: {reason}") from error
+        with foreign_code(f"cannot run {file}"):
+            spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(file.resolve().parent))
     return vars(module)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from verax.errors import VeraxError
 from verax.external.reading import ReadTexts, Spans, WordBatch
 
 SPECIAL = -1
@@ -156,7 +157,7 @@ class PieceReader:
     Args:
         tokenizer: of Hugging Face, a fast one.
         max_length: the most pieces a text may have; the rest is cut off, and counted.
-        separator: where a text is cut into the two of a pair; None: texts are read whole.
+        separator: splits a text into the two of a pair; None: texts are read whole.
     """
 
     def __init__(self, tokenizer: Any, max_length: int, separator: str | None = None) -> None:
@@ -201,6 +202,46 @@ class PieceReader:
             if name in encoded
         }
         return Pieces(ids, words, more, cut)
+
+    def without_separator(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Spans]:
+        """Return the words of each text without the separator, which may not be left out."""
+        if self.separator is None:
+            return list(spans)
+        apart = []
+        for row, (text, words) in enumerate(zip(texts, spans, strict=True)):
+            start = text.find(self.separator)
+            stop = start + len(self.separator)
+            overlap = (start >= 0) & (words[:, 0] < stop) & (words[:, 1] > start)
+            across = overlap & ((words[:, 0] < start) | (words[:, 1] > stop))
+            if across.any():
+                raise VeraxError(
+                    f"text {row}: the separator {self.separator!r} is part of a word: put blanks "
+                    "around it",
+                    code="text.bad-pair",
+                )
+            if overlap.all():
+                raise VeraxError(
+                    f"text {row} has no words: give texts with at least one", code="text.empty"
+                )
+            apart.append(words[~overlap])
+        return apart
+
+    def refuse_cut(self, pieces: Pieces) -> None:
+        """Refuse texts whose beginning was cut off, and pairs that were cut.
+
+        The words left are not the first ones then, and others come in as words are left out.
+        """
+        from_left = getattr(self.tokenizer, "truncation_side", "right") == "left"
+        if not pieces.cut.any() or not (from_left or self.separator is not None):
+            return
+        why = "pairs are not cut"
+        if self.separator is None:
+            why = "its tokenizer would cut off the beginning (set its truncation_side to 'right')"
+        raise VeraxError(
+            f"text {int(pieces.cut.argmax())} is longer than the {self.max_length} pieces of the "
+            f"model, and {why}: shorten it, or leave long texts out (--max-length, in words)",
+            code="text.too-long",
+        )
 
     def _divided(self, texts: Sequence[str]) -> tuple[list[str], list[str] | None, list[int]]:
         """First texts, second ones where texts are pairs, and where these begin."""

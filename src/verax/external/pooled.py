@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import UNK, Vocabulary
-from verax.errors import VeraxError
+from verax.errors import VeraxError, foreign_code
 from verax.models.attention import Additive, Attention, Dot
 from verax.models.classifier import weigh_again
 from verax.models.encoders import Encoder
@@ -22,7 +21,7 @@ from verax.models.fingerprint import fingerprint
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head
 from verax.models.kinds import MASK
-from verax.models.pooled import PooledClassifier
+from verax.models.pooled import PooledClassifier, evaluation_mode
 from verax.models.trace import Trace
 
 Part = Callable[..., Any]
@@ -68,7 +67,8 @@ class FunctionHead(nn.Module):
         if logits.dim() != 2 or len(logits) != len(rows):
             raise VeraxError(
                 f"head gave the shape {tuple(logits.shape)} for {tuple(rows.shape)}: expected a "
-                "row of logits for each context"
+                "row of logits for each context",
+                code="model.wrong-output",
             )
         return logits.view(*context.shape[:-1], -1)
 
@@ -111,6 +111,9 @@ class ModuleClassifier(PooledClassifier):
         self.encoder = encode if isinstance(encode, Encoder) else FunctionEncoder(encode)
         self.register_buffer("_rows", rows.to(self.device), persistent=False)
         self.head = parts["head"]
+        # modules behind bound methods, which need not be submodules of `module`
+        owners = [getattr(part, "__self__", None) for part in parts.values()]
+        self._owners = nn.ModuleList(one for one in owners if isinstance(one, nn.Module))
 
     @property
     def device(self) -> torch.device:
@@ -134,7 +137,7 @@ class ModuleClassifier(PooledClassifier):
     def word_vectors(self) -> Tensor:
         """(vocabulary, size): the vector that each word has where it stands alone."""
         every = torch.arange(len(self.vocabulary), device=self.device)
-        with torch.no_grad(), as_it_predicts(self):
+        with torch.no_grad(), evaluation_mode(self):
             parts = [self._vectors(some.unsqueeze(1)) for some in every.split(MAX_TOKENS)]
         return torch.cat(parts).squeeze(1)
 
@@ -161,9 +164,11 @@ class ModuleClassifier(PooledClassifier):
         """One pass, as the module predicts, whatever mode it is in."""
         if not self._knows_unknown and bool((batch.tokens == UNK).any()):
             raise VeraxError(
-                "a text has a word that the vocabulary lacks: give unknown=…, the row it is read as"
+                "a text has a word that the vocabulary lacks: give unknown=…, the row it is "
+                "read as",
+                code="model.bad-vocabulary",
             )
-        with as_it_predicts(self):
+        with evaluation_mode(self):
             return super().forward(batch, noise)
 
     def embed(self, batch: Batch) -> Tensor:
@@ -203,7 +208,8 @@ class ModuleClassifier(PooledClassifier):
         if weights.shape != mask.shape:
             raise VeraxError(
                 f"attend gave the shape {tuple(weights.shape)}, expected {tuple(mask.shape)}: a "
-                "weight for each token"
+                "weight for each token",
+                code="model.wrong-output",
             )
         off = float((weights.detach().double().sum(-1) - 1).abs().max())
         outside = float(weights.detach().masked_fill(mask, 0.0).abs().max())
@@ -211,7 +217,8 @@ class ModuleClassifier(PooledClassifier):
             raise VeraxError(
                 "attend gave weights that are no shares of the attended tokens (sums off by "
                 f"{off:.2g}, {outside:.2g} where the mask is False): expected numbers from 0 that "
-                "sum to 1 over the mask"
+                "sum to 1 over the mask",
+                code="model.wrong-output",
             )
         return weights.masked_fill(~mask, 0.0)
 
@@ -235,24 +242,20 @@ class ModuleClassifier(PooledClassifier):
         """Refused: only its own code can write a module of one's own."""
         raise VeraxError(
             "a model of from_pooled cannot be saved here: save its module by torch, and name "
-            "the function that makes it, as in my_module.py:make"
+            "the function that makes it, as in my_module.py:make",
+            code="model.not-saveable",
         )
 
 
 def call(part: str, function: Part, *inputs: Tensor) -> Tensor:
     """What a part of the module gives; its errors name the part."""
-    try:
+    shapes = ", ".join(str(tuple(one.shape)) for one in inputs)
+    with foreign_code(f"{part} failed on tensors of shape {shapes}"):
         given = function(*inputs)
-    except VeraxError:
-        raise
-    except Exception as error:
-        reason = " ".join(str(error).split()) or "no message"
-        shapes = ", ".join(str(tuple(one.shape)) for one in inputs)
-        raise VeraxError(
-            f"{part} failed on tensors of shape {shapes}: {type(error).__name__}: {reason}"
-        ) from error
     if not isinstance(given, Tensor):
-        raise VeraxError(f"{part} gave a {type(given).__name__}: expected a tensor")
+        raise VeraxError(
+            f"{part} gave a {type(given).__name__}: expected a tensor", code="model.wrong-output"
+        )
     return given
 
 
@@ -260,18 +263,6 @@ def _check_shape(part: str, values: Tensor, tokens: Tensor) -> None:
     if values.dim() != 3 or values.shape[:2] != tokens.shape:
         raise VeraxError(
             f"{part} gave the shape {tuple(values.shape)} for tokens of shape "
-            f"{tuple(tokens.shape)}: expected a vector for each token (batch first)"
+            f"{tuple(tokens.shape)}: expected a vector for each token (batch first)",
+            code="model.wrong-output",
         )
-
-
-@contextmanager
-def as_it_predicts(model: ModuleClassifier) -> Iterator[None]:
-    """Nothing is dropped; afterwards every module is in the mode it was in."""
-    modes = [(part, part.training) for part in model.modules() if part.training]
-    try:
-        for part, _ in modes:
-            part.training = False
-        yield
-    finally:
-        for part, mode in modes:
-            part.training = mode

@@ -13,9 +13,11 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.corpora.tokenising import AS_WRITTEN, TOKENISERS, Tokeniser
 from verax.corpora.vocabulary import EOS, SOS, SPECIALS, Vocabulary
-from verax.errors import VeraxError, nearest
-from verax.external.pooled import FunctionHead, ModuleClassifier, as_it_predicts, call
+from verax.errors import VeraxError, foreign_code, nearest
+from verax.external.external_classifier import class_names
+from verax.external.pooled import FunctionHead, ModuleClassifier, call
 from verax.models.head import Head
+from verax.models.pooled import evaluation_mode
 from verax.models.trace import Trace
 
 _LENGTHS = (8, 5, 3, 2, 1)
@@ -93,18 +95,35 @@ def from_pooled(
     True
     """
     if not isinstance(module, nn.Module):
-        raise VeraxError(f"module is a {type(module).__name__}: expected a torch.nn.Module")
+        raise VeraxError(
+            f"module is a {type(module).__name__}: expected a torch.nn.Module",
+            code="model.wrong-type",
+        )
     parts = {"embed": embed, "encode": encode, "attend": attend, "head": head}
     for part, function in parts.items():
         if not callable(function) and not (part == "embed" and function is None):
-            raise VeraxError(f"{part} is a {type(function).__name__}: expected a function")
-    if isinstance(classes, str) or len(list(classes)) < 2:
-        raise VeraxError(f"classes is {classes!r}: give a list of two names or more")
-    if words not in TOKENISERS:
-        raise VeraxError(f"words is {words!r}: {nearest(words, TOKENISERS)}")
+            raise VeraxError(
+                f"{part} is a {type(function).__name__}: expected a function",
+                code="option.wrong-type",
+            )
+    classes = class_names(classes)
+    if callable(words):
+        raise VeraxError(
+            "words is a function: expected the name of a tokenizer; for one of your own, give "
+            "words='tokens' and texts as lists of its tokens",
+            code="option.wrong-type",
+        )
+    if not isinstance(words, str) or words not in TOKENISERS:
+        raise VeraxError(
+            f"words is {words!r}: {nearest(words, TOKENISERS)}", code="option.unknown-value"
+        )
     if (start is None) != (end is None):
-        raise VeraxError("start and end come together: give both, or neither")
-    known, rows = _vocabulary(vocabulary, padding, unknown, start, end)
+        raise VeraxError(
+            "start and end come together: give both, or neither", code="option.conflict"
+        )
+    advice = "give word → row, and padding as a row or word"
+    with foreign_code("vocabulary cannot be read", advice, code="model.bad-vocabulary"):
+        known, rows = _vocabulary(vocabulary, padding, unknown, start, end)
     model = ModuleClassifier(
         module,
         known,
@@ -116,7 +135,9 @@ def from_pooled(
         unknown is not None,
         name or type(module).__name__,
     )
-    _check(model, head, logits or module)
+    advice = "check that the parts take and give float32 tensors on the module's device"
+    with foreign_code("the module cannot be examined", advice), evaluation_mode(model):
+        _check(model, head, logits or module)
     return model
 
 
@@ -129,10 +150,16 @@ def _vocabulary(
 ) -> tuple[Vocabulary, Tensor]:
     """Words in the order of the module's rows, and the module's row for each row of Verax's."""
     if isinstance(vocabulary, str) or not isinstance(vocabulary, (Mapping, Sequence)):
-        raise VeraxError("vocabulary is no list of words: give words by row, or word → row")
+        raise VeraxError(
+            "vocabulary is no list of words: give words by row, or word → row",
+            code="model.bad-vocabulary",
+        )
     plain = vocabulary if isinstance(vocabulary, Mapping) else enumerate_words(vocabulary)
     if not plain or not all(isinstance(row, (int, np.integer)) for row in plain.values()):
-        raise VeraxError("vocabulary has no words, or rows that are no numbers: give word → row")
+        raise VeraxError(
+            "vocabulary has no words, or rows that are no numbers: give word → row",
+            code="model.bad-vocabulary",
+        )
     ordered = sorted(plain, key=lambda word: int(plain[word]))
 
     def row(what: str, value: int | str | None) -> int:
@@ -140,7 +167,10 @@ def _vocabulary(
             return row("padding", padding)
         if isinstance(value, str):
             if value not in plain:
-                raise VeraxError(f"{what} is {value!r}, which the vocabulary lacks: give its row")
+                raise VeraxError(
+                    f"{what} is {value!r}, which the vocabulary lacks: give its row",
+                    code="model.bad-vocabulary",
+                )
             return int(plain[value])
         return int(value)
 
@@ -166,25 +196,30 @@ def _check(model: ModuleClassifier, head: Any, own: Callable[..., Any]) -> None:
     trace = model(batch)
     _check_logits(model, trace)
     if not _same(model(batch).logits, trace.logits):
-        raise VeraxError("the module gives the same texts other logits when asked again: refused")
+        raise VeraxError(
+            "the module gives the same texts other logits when asked again: refused",
+            code="model.not-deterministic",
+        )
     short = model(documents.batch(np.array([len(documents) - 1]), model.device)).logits
     if not _same(short, trace.logits[-1:]):
         raise VeraxError(
             f"a text has other logits beside longer ones (off by {_off(short, trace.logits[-1:])}):"
-            " encode and attend must pay no heed to what the mask leaves out"
+            " encode and attend must pay no heed to what the mask leaves out",
+            code="model.batch-dependent",
         )
     rows = model.rows_of(batch.tokens)
-    with as_it_predicts(model):
-        said = _own_logits(own, rows, batch.token_mask)
+    said = _own_logits(own, rows, batch.token_mask)
     if said.shape != trace.logits.shape:
         raise VeraxError(
             f"the module's own logits have the shape {tuple(said.shape)}, those of its parts "
-            f"{tuple(trace.logits.shape)}: give logits=function(rows, mask)"
+            f"{tuple(trace.logits.shape)}: give logits=function(rows, mask)",
+            code="model.wrong-output",
         )
     if not _same(said, trace.logits):
         raise VeraxError(
             "the module's own logits are not head(Σ α h) of its parts (off by "
-            f"{_off(said, trace.logits)}): check embed, encode, attend and head"
+            f"{_off(said, trace.logits)}): check embed, encode, attend and head",
+            code="model.not-affine",
         )
     affine = _is_affine(model.head, trace)
     if isinstance(model.head, FunctionHead):
@@ -197,16 +232,21 @@ def _own_logits(own: Callable[..., Any], rows: Tensor, mask: Tensor) -> Tensor:
     try:
         said = call("the module", own, rows, mask)
     except VeraxError as error:
-        raise VeraxError(f"{error}; give logits=function(rows, mask)") from error
+        raise VeraxError(f"{error}; give logits=function(rows, mask)", code=error.code) from error
     return said.unsqueeze(-1) if said.dim() == 1 else said
 
 
 def _check_logits(model: ModuleClassifier, trace: Trace) -> None:
     columns, classes = trace.logits.shape[-1], len(model.classes)
     if columns != classes and not (columns == 1 and classes == 2):
-        raise VeraxError(f"head gives {columns} logits, and there are {classes} classes: name all")
+        raise VeraxError(
+            f"head gives {columns} logits, and there are {classes} classes: name all",
+            code="model.class-names",
+        )
     if not bool(trace.logits.isfinite().all()):
-        raise VeraxError("the module gives logits that are not finite: expected numbers")
+        raise VeraxError(
+            "the module gives logits that are not finite: expected numbers", code="model.not-finite"
+        )
 
 
 def _made_up(model: ModuleClassifier) -> EncodedDocuments:

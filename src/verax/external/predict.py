@@ -13,8 +13,8 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
-from verax.errors import VeraxError, nearest
-from verax.external.external_classifier import ExternalClassifier
+from verax.errors import VeraxError, foreign_code, nearest
+from verax.external.external_classifier import ExternalClassifier, class_names
 from verax.external.reading import ReadTexts
 from verax.external.trace import WordTrace
 from verax.models.kinds import DELETE, MASK, PREDICT, Watch
@@ -23,7 +23,7 @@ from verax.time_limit import check_time
 
 GIVES = ("probabilities", "logits")
 PROBES = ("a", "good film", "not a good film.", "It was late; nobody had read the last page.")
-"""Texts that every function is asked about first, twice and in two orders."""
+"""Texts with which every function is checked first: alone, in batches and in two orders."""
 LEAST = 1e-12
 """Probabilities below this count as this, so that they have a logarithm."""
 _SUM, _SAME = 1e-3, 1e-4
@@ -56,7 +56,8 @@ def from_predict(
 
     Returns:
         The classifier, once the function has answered for a few texts as it should: the right
-        shape, finite numbers, rows that sum to one, and the same answer in another order.
+        shape, finite numbers, rows that sum to one, and the same answer to a text in another order,
+        alone and in batches.
 
     >>> import numpy as np
     >>> def by_length(texts):
@@ -69,17 +70,24 @@ def from_predict(
     if not callable(function):
         raise VeraxError(
             f"cannot ask a {type(function).__name__}: expected a function from a list of texts to "
-            "probabilities"
+            "probabilities",
+            code="model.wrong-type",
         )
-    if isinstance(classes, str) or len(list(classes)) < 2:
-        raise VeraxError(f"classes is {classes!r}: give a list of two names or more")
+    classes = class_names(classes)
     if gives not in GIVES:
-        raise VeraxError(f"gives is {gives!r}: {nearest(gives, GIVES)}")
+        raise VeraxError(
+            f"gives is {gives!r}: {nearest(gives, GIVES)}", code="option.unknown-value"
+        )
     if words not in (AS_WRITTEN, "whitespace"):
-        raise VeraxError(f"words {words!r}: use {AS_WRITTEN} or whitespace")
+        raise VeraxError(
+            f"words {words!r}: use {AS_WRITTEN} or whitespace", code="option.unknown-value"
+        )
     max_batch = check("max_batch", max_batch, int, {"minimum": 1})
     if mask is not None and not (isinstance(mask, str) and mask.strip()):
-        raise VeraxError(f"mask is {mask!r}: give the string that stands for a word, as in [MASK]")
+        raise VeraxError(
+            f"mask is {mask!r}: give the string that stands for a word, as in [MASK]",
+            code="option.wrong-type",
+        )
     called = str(name or getattr(function, "__name__", type(function).__name__))
     return PredictClassifier(function, classes, words, gives, max_batch, called, mask)
 
@@ -160,32 +168,30 @@ class PredictClassifier(ExternalClassifier):
 
     def _ask(self, texts: list[str]) -> Tensor:
         """(texts, classes): logits of what the function gave, once that is what it should be."""
-        try:
+        with foreign_code(f"the function failed on {len(texts)} texts"):
             given = self._function(list(texts))
-        except Exception as error:
-            reason = " ".join(str(error).split()) or "no message"
-            raise VeraxError(
-                f"the function failed on {len(texts)} texts: {type(error).__name__}: {reason}"
-            ) from error
         try:
             plain = given.detach().cpu().numpy() if isinstance(given, Tensor) else given
             numbers = torch.from_numpy(np.array(plain, dtype=np.float64))
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # whatever an array of another library raises
             raise VeraxError(
                 f"the function gave a {type(given).__name__} that is no array of numbers: expected "
-                f"a row for each text and a column for each of {len(self.classes)} classes"
+                f"a row for each text and a column for each of {len(self.classes)} classes",
+                code="model.wrong-output",
             ) from error
         expected = (len(texts), len(self.classes))
         if tuple(numbers.shape) != expected:
             raise VeraxError(
                 f"the function gave the shape {tuple(numbers.shape)}, expected {expected}: a row "
-                "for each text, a column for each class"
+                "for each text, a column for each class",
+                code="model.wrong-output",
             )
         if not bool(numbers.isfinite().all()):
             row = int((~numbers.isfinite()).any(-1).nonzero()[0])
             raise VeraxError(
                 f"the function gave {numbers[row].tolist()} for {_short(texts[row])}: expected "
-                "finite numbers"
+                "finite numbers",
+                code="model.not-finite",
             )
         if self._gives == "logits":
             return numbers
@@ -194,22 +200,51 @@ class PredictClassifier(ExternalClassifier):
             row = int(off.nonzero()[0])
             raise VeraxError(
                 f"the function gave {numbers[row].tolist()} for {_short(texts[row])}: expected "
-                "probabilities that sum to one; for logits give gives='logits'"
+                "probabilities that sum to one; for logits give gives='logits'",
+                code="model.wrong-output",
             )
         return numbers.clamp(min=LEAST).log()
 
     def _probed(self) -> str:
-        """Ask about a few texts twice, and refuse two answers; a hash of the one."""
-        first = self._ask(list(PROBES)).softmax(-1)
-        again = self._ask(list(PROBES[::-1])).softmax(-1).flip(0)
-        if not torch.allclose(first, again, rtol=0, atol=_SAME):
+        """Return a hash of the answers to a few texts, which must not depend on how they are asked.
+
+        Each text is passed alone, and in batches of two sizes and orders.
+        """
+        first = self._probabilities(PROBES)
+        again = self._probabilities(PROBES[::-1]).flip(0)
+        if (off := _off(first, again)) > _SAME:
             raise VeraxError(
-                "the function gives a text another answer when asked again, or in another order: "
-                "switch off dropout and whatever is random (model.eval()), and handle padding"
+                "the function gives a text another answer when asked again, or in another order "
+                f"(off by {off:.2g}): switch off dropout and whatever is random (model.eval())",
+                code="model.not-deterministic",
             )
+        alone = self._probabilities(PROBES, at_once=1)
+        twice = self._probabilities(PROBES * 2).chunk(2)
+        for size, answers in ((len(PROBES), first), *((2 * len(PROBES), half) for half in twice)):
+            size = min(size, self._max_batch)
+            if (off := _off(alone, answers)) > _SAME:
+                copies = [self._probabilities([text] * size)[:1] for text in PROBES]
+                why = "the texts beside it, as where padding is read"
+                if _off(alone, torch.cat(copies)) > _SAME:
+                    why = f"how many texts are passed at once (1 or {size})"
+                raise VeraxError(
+                    f"the function's answer to a text depends on {why} (off by {off:.2g}): answer "
+                    "each text by itself, or give max_batch=1",
+                    code="model.batch-dependent",
+                )
         digest = hashlib.sha256("\0".join(self.classes).encode())
         digest.update((first * 1e5).round().long().numpy().tobytes())
         return digest.hexdigest()[:16]
+
+    def _probabilities(self, texts: Sequence[str], at_once: int | None = None) -> Tensor:
+        """(texts, classes): what the function says, asked in batches of at most `max_batch`."""
+        size = at_once or self._max_batch
+        parts = [self._ask(list(texts[i : i + size])) for i in range(0, len(texts), size)]
+        return torch.cat(parts).softmax(-1)
+
+
+def _off(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max())
 
 
 def _short(text: str) -> str:

@@ -118,5 +118,6 @@ def embedding(module: Any, input_ids: Tensor, embedded: Tensor | None) -> Iterat
     if not calls:
         raise VeraxError(
             f"{type(module).__name__} does not look its pieces up in its embeddings: gradients of "
-            "what it reads cannot be had"
+            "what it reads cannot be had",
+            code="importance.not-applicable",
         )

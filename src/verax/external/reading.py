@@ -144,7 +144,8 @@ def read_texts(
         if source.tokeniser != tokeniser:
             raise VeraxError(
                 f"these documents were read by {source.tokeniser}, the model by {tokeniser}: "
-                "load the corpus with the model's tokeniser"
+                "load the corpus with the model's tokeniser",
+                code="corpus.tokenizer-mismatch",
             )
         texts, ids = source.texts, source.ids
         labels = source.labels if source.is_labelled else None
@@ -154,5 +155,8 @@ def read_texts(
     spans = [tokeniser.spans(text) for text in texts]
     counts = np.array([len(one) for one in spans], dtype=np.int64)
     if len(counts) and counts.min() == 0:
-        raise VeraxError(f"text {int(counts.argmin())} has no words: give texts with at least one")
+        raise VeraxError(
+            f"text {int(counts.argmin())} has no words: give texts with at least one",
+            code="text.empty",
+        )
     return ReadTexts(list(texts), spans, labels, np.asarray(ids), counts)

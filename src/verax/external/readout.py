@@ -45,7 +45,8 @@ def find_readout(model: TransformerClassifier, pieces: PieceBatch) -> str:
     if bool((moving > 0)[~pieces.mask].any()):
         raise VeraxError(
             "the classifier reads padding: a text's logits hang on what it is batched with; give "
-            "its probabilities, one text at a time, to verax.from_predict"
+            "its probabilities, one text at a time, to verax.from_predict",
+            code="model.batch-dependent",
         )
     if torch.equal(moving > 0, pieces.mask):
         mean = moving.sum(-1, keepdim=True) / pieces.mask.sum(-1, keepdim=True)
@@ -53,13 +54,15 @@ def find_readout(model: TransformerClassifier, pieces: PieceBatch) -> str:
             return MEAN
         raise VeraxError(
             "the classifier reads all positions, and not their mean: Verax knows the readouts "
-            "first, last and mean; give its probabilities to verax.from_predict"
+            "first, last and mean; give its probabilities to verax.from_predict",
+            code="model.unsupported-readout",
         )
     places = (moving > 0).any(0).nonzero().flatten().tolist()
     raise VeraxError(
         "the classifier reads neither the first position of its last states, nor the last, nor "
         f"all, but {places or 'none'}: Verax cannot examine it; give its probabilities to "
-        "verax.from_predict"
+        "verax.from_predict",
+        code="model.unsupported-readout",
     )
 
 
@@ -69,7 +72,8 @@ def check_readout(model: TransformerClassifier, pieces: PieceBatch, readout: str
     if found != readout:
         raise VeraxError(
             f"readout is {readout!r}, and the logits of this model hang on {found!r} alone: give "
-            f"readout={found!r}, or leave it out"
+            f"readout={found!r}, or leave it out",
+            code="option.conflict",
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, foreign_code
 from verax.external.attention.functions import is_pair
 from verax.external.attention.routes import NoAttentionError
 from verax.external.attention.site import Route, Site
@@ -26,23 +26,17 @@ _FAR = 0.05
 
 def probe_pieces(model: TransformerClassifier) -> PieceBatch:
     """The pieces of two texts that every model can read; a model that cannot is refused."""
-    read = model.read(list(PROBES))
-    try:
+    read = model.read_cut(list(PROBES))
+    advice = "check that model and tokenizer belong together"
+    with foreign_code(f"{type(model.module).__name__} cannot read a text", advice):
         trace = model.trace_rows(read, np.arange(len(PROBES)))
-    except (ValueError, RuntimeError, TypeError, NotImplementedError, IndexError) as error:
-        if isinstance(error, VeraxError):
-            raise
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise VeraxError(
-            f"{type(model.module).__name__} cannot read a text: {reason}; check that model and "
-            "tokenizer belong together"
-        ) from error
     expected = (len(PROBES), len(model.classes))
     if tuple(trace.logits.shape) != expected:
         raise VeraxError(
             f"{type(model.module).__name__} gives logits of shape {tuple(trace.logits.shape)} for "
             f"two texts, expected {expected}: give a model for sequence classification, and the "
-            "names of all its classes"
+            "names of all its classes",
+            code="model.wrong-output",
         )
     return trace.pieces
 
@@ -78,14 +72,16 @@ def self_check(model: TransformerClassifier, route: Route, pieces: PieceBatch) -
         raise VeraxError(
             f"self-check by {route.name}: logits move by {far:.1e} when attention is captured, "
             f"expected at most {close:.0e}: the model attends in another way than it shows; "
-            f"{ELSEWHERE}"
+            f"{ELSEWHERE}",
+            code="model.attention-mismatch",
         )
     kept = [site.weights.clone() for site in sites]
     replayed = model.run(pieces, lambda site: kept[site.number]).logits
     if (far := _distance(replayed, captured)) > close:
         raise VeraxError(
             f"self-check by {route.name}: logits move by {far:.1e} when captured weights are put "
-            f"back, expected at most {close:.0e}: {ELSEWHERE}"
+            f"back, expected at most {close:.0e}: {ELSEWHERE}",
+            code="model.attention-mismatch",
         )
     _check_slopes(model, pieces, kept, 1e-6 * max(1.0, float(untouched.abs().max())))
     _check_alone(model, pieces, untouched, close)
@@ -115,12 +111,14 @@ def _check_shapes(sites: list[Site], pieces: PieceBatch, route: str) -> None:
             raise VeraxError(
                 f"self-check by {route}: weights of layer {site.number + 1} have the shape "
                 f"{tuple(site.weights.shape)}, expected {expected} (texts, heads, pieces, pieces): "
-                f"Verax knows layers with equal heads that weigh all positions; {ELSEWHERE}"
+                f"Verax knows layers with equal heads that weigh all positions; {ELSEWHERE}",
+                code="model.attention-mismatch",
             )
         if not _most(site.weights, pieces.mask[:, None, :, None]) <= 1.1:
             raise VeraxError(
                 f"self-check by {route}: layer {site.number + 1} has weights that are no numbers "
-                "from 0 to 1: load the model in another precision (dtype=torch.float32)"
+                "from 0 to 1: load the model in another precision (dtype=torch.float32)",
+                code="model.attention-mismatch",
             )
 
 
@@ -132,7 +130,8 @@ def _check_masked(sites: list[Site], pieces: PieceBatch, route: str) -> None:
             raise VeraxError(
                 f"self-check by {route}: layer {site.number + 1} puts {100 * most:.1f}% of its "
                 "weight on padding, expected none: the model ignores attention_mask; "
-                f"{ELSEWHERE}"
+                f"{ELSEWHERE}",
+                code="model.attention-mismatch",
             )
 
 
@@ -150,7 +149,8 @@ def _check_causal(
             raise VeraxError(
                 f"self-check by {model.route.name}: layer {site.number + 1} puts "
                 f"{100 * most:.1f}% of its weight on later positions, and the model reads from "
-                f"left to right, expected none: {ELSEWHERE}"
+                f"left to right, expected none: {ELSEWHERE}",
+                code="model.attention-mismatch",
             )
 
 
@@ -199,7 +199,8 @@ def _check_slopes(
             raise VeraxError(
                 f"self-check by {model.route.name}: the gradient of a logit by the attention of "
                 f"layer {number + 1} is {told:.3g}, and differences give {differences[0]:.3g}: "
-                f"some of the model is not differentiable; {ELSEWHERE}"
+                f"some of the model is not differentiable; {ELSEWHERE}",
+                code="model.attention-mismatch",
             )
 
 
@@ -218,5 +219,6 @@ def _check_alone(
             raise VeraxError(
                 f"self-check: a text's logits move by {far:.1e} when it is padded in a batch, "
                 f"expected at most {close:.0e}: check that config.pad_token_id is the piece that "
-                "the model was trained with"
+                "the model was trained with",
+                code="model.batch-dependent",
             )

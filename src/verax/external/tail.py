@@ -64,7 +64,8 @@ class Tail:
     def __init__(self, model: TransformerClassifier, pieces: PieceBatch, layer: int) -> None:
         if not 0 <= layer < model.layers:
             raise VeraxError(
-                f"layer is {layer}: this model has layers 0 to {model.layers - 1}, counted from 0"
+                f"layer is {layer}: this model has layers 0 to {model.layers - 1}, counted from 0",
+                code="option.out-of-range",
             )
         self.model, self.pieces, self.layer = model, pieces, layer
         self._start, self.logits = _started(model, pieces, layer)

@@ -42,11 +42,11 @@ class TransformerClassifier(ExternalClassifier):
         module: a model for sequence classification, or a bare encoder with `head`.
         reader: texts to pieces.
         classes: names of the classes.
-        route: the way to its attention.
-        readout: which positions of the last states the classifier reads: first, last or mean.
-        head: a module from (batch, size) to logits, where `module` has none.
-        tokeniser: how texts are cut into words.
-        record: what is known of the model.
+        route: how its attention is captured and replaced.
+        readout: the positions of the last states that the classifier reads: first, last or mean.
+        head: a module from (batch, size) to logits, for a bare encoder.
+        tokeniser: how texts are split into words.
+        record: metadata saved with results.
     """
 
     kind = TRANSFORMER
@@ -95,14 +95,24 @@ class TransformerClassifier(ExternalClassifier):
     # reading
 
     def read(self, texts: Texts | Documents | ReadTexts) -> ReadPieces:
-        """Texts as words and pieces; what is over `max_length` pieces is cut off."""
+        """Texts as words and pieces; what is over `max_length` pieces is cut off.
+
+        Pairs, and texts that the tokenizer cuts off on the left, are refused where they are longer.
+        """
         if isinstance(texts, ReadPieces):
             return texts
+        read = self.read_cut(texts)
+        self.reader.refuse_cut(read.pieces)
+        return read
+
+    def read_cut(self, texts: Texts | Documents | ReadTexts) -> ReadPieces:
+        """Texts as words and pieces, cut off wherever the tokenizer does."""
         words = read_texts(texts, self.tokeniser)
-        pieces = self.reader(words.texts, words.spans)
+        apart = self.reader.without_separator(words.texts, words.spans)
+        pieces = self.reader(words.texts, apart)
         kept = [
             spans[: int(word.max(initial=-1)) + 1] if cut else spans
-            for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
+            for spans, word, cut in zip(apart, pieces.word, pieces.cut, strict=True)
         ]
         # what was cut off must not come in where words before it are taken out
         whole = [
@@ -269,7 +279,10 @@ class TransformerClassifier(ExternalClassifier):
         if operator == DELETE:
             return super().logits_without(trace, rows, removed, operator, max_tokens, watch)
         if operator not in self.operators:
-            raise VeraxError(f"operator {operator!r}: {nearest(operator, self.operators)}")
+            raise VeraxError(
+                f"operator {operator!r}: {nearest(operator, self.operators)}",
+                code="option.unknown-value",
+            )
         assert isinstance(trace, TransformerTrace)
         pieces = trace.pieces
         lengths = pieces.mask.sum(-1)[rows].cpu().numpy()
@@ -309,6 +322,7 @@ def _logits(output: Any) -> Tensor:
     if logits is None:
         raise VeraxError(
             "this model gives states and no logits: load it with "
-            "AutoModelForSequenceClassification, or give head=…, readout=… and classes=…"
+            "AutoModelForSequenceClassification, or give head=…, readout=… and classes=…",
+            code="model.wrong-output",
         )
     return logits

@@ -25,7 +25,8 @@ from verax.importance.weights import (
     weight_gradient,
 )
 from verax.importance.gradients import gradient, gradients, integrated_gradients
-from verax.importance.deletion import leave_one_out
+from verax.importance.deletion import leave_one_out, logits_without_words
+from verax.importance.deletion.several import logits_without_sets
 from verax.importance.chance import random, random_draws
 from verax.importance.transformers import (
     DERIVED,
@@ -56,6 +57,8 @@ __all__ = [
     "known_names",
     "layer_head_rows",
     "leave_one_out",
+    "logits_without_sets",
+    "logits_without_words",
     "names_of",
     "random",
     "random_draws",

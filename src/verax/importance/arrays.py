@@ -66,13 +66,15 @@ def per_document(
     if not is_list or getattr(values, "ndim", 1) == 0:
         raise VeraxError(
             f"importance {name!r} has the type {type(values).__name__}: expected a function of "
-            "(model, trace), or an array of scores for each text"
+            "(model, trace), or an array of scores for each text",
+            code="importance.wrong-scores",
         )
     arrays = [_array(name, row) for row in values]
     if len(arrays) != len(words):
         raise VeraxError(
             f"importance {name!r} has scores for {_count(len(arrays), 'text')}, and there are "
-            f"{len(words):,}: give an array for each, in their order"
+            f"{len(words):,}: give an array for each, in their order",
+            code="importance.wrong-scores",
         )
     is_padded = isinstance(values, (np.ndarray, Tensor)) and values.ndim > 1
     rooms = np.full_like(words, max(words, default=0)) if is_padded else words
@@ -84,13 +86,15 @@ def per_document(
             expected = "as the longest text has words" if is_padded else "one for each word"
             raise VeraxError(
                 f"importance {name!r} has {_count(len(array), 'score')} for text {number}: "
-                f"expected {room}, {expected}{also}"
+                f"expected {room}, {expected}{also}",
+                code="importance.wrong-scores",
             )
         score = array[first : first + count]
         if not np.isfinite(score).all():
             raise VeraxError(
                 f"importance {name!r} has a score for text {number} that is not finite: give a "
-                "number for each word"
+                "number for each word",
+                code="importance.wrong-scores",
             )
         scores.append(score)
     return scores
@@ -106,17 +110,21 @@ def _array(name: str, row: Any) -> Scores:
         plain = row.detach().cpu().numpy() if isinstance(row, Tensor) else row
         array = np.asarray(plain, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise VeraxError(f"importance {name!r} is no array of numbers: {error}") from error
+        raise VeraxError(
+            f"importance {name!r} is no array of numbers: {error}", code="importance.wrong-scores"
+        ) from error
     if array.ndim == 0:
         raise VeraxError(
             f"importance {name!r} has one number where the scores of a text belong: give a list "
-            "with one array per text: [scores]"
+            "with one array per text: [scores]",
+            code="importance.wrong-scores",
         )
     if array.ndim == 2:  # an attribution of word vectors
         array = array.sum(-1)
     if array.ndim != 1:
         raise VeraxError(
             f"importance {name!r} has {array.ndim} dimensions for a document: expected a score "
-            "for each word"
+            "for each word",
+            code="importance.wrong-scores",
         )
     return array

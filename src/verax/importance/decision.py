@@ -29,7 +29,8 @@ def class_number(classes: Sequence[str], target: object) -> int:
     if not 0 <= number < len(classes):
         raise VeraxError(
             f"the model has no class {target!r}: {nearest(str(target), classes)}, or give its "
-            f"number, 0 to {len(classes) - 1}"
+            f"number, 0 to {len(classes) - 1}",
+            code="model.unknown-class",
         )
     return number
 
@@ -50,7 +51,8 @@ def class_numbers(classes: Sequence[str], target: Target | None, logits: Tensor)
     if len(each) != len(logits):
         raise VeraxError(
             f"target has the length {len(each):,}, expected {len(logits):,}: give one class, or "
-            "one for each text"
+            "one for each text",
+            code="tensor.wrong-shape",
         )
     numbers = [class_number(classes, one) for one in each]
     return torch.tensor(numbers, dtype=torch.long, device=logits.device)

@@ -22,7 +22,7 @@ from verax.importance.registry import Importance, names_of, score, split_place, 
 from verax.importance.transformers import DERIVED, special_share
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
-from verax.models.pooled import PooledClassifier
+from verax.models.pooled import PooledClassifier, evaluation_mode
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 
@@ -84,7 +84,10 @@ def explain(
     names = names_of(by if isinstance(by, str) else list(by), "inputs", model.kind)
     if not names and not importances:
         usual = ", ".join(BY_KIND[model.kind])
-        raise VeraxError(f"no importance given to explain by: name some, such as {usual}")
+        raise VeraxError(
+            f"no importance given to explain by: name some, such as {usual}",
+            code="importance.missing",
+        )
     chosen = None if target is None else class_number(model.classes, target)
     encoded = model.read(texts)
     words = _words(model, texts, encoded)
@@ -97,7 +100,7 @@ def explain(
     derived = any(split_place(name)[0] in DERIVED for name in names)
     has_share = derived and model.kind == TRANSFORMER
     frames: list[pd.DataFrame] = []
-    with shown(progress if watch is None else False) as display:
+    with shown(progress if watch is None else False) as display, evaluation_mode(model):
         watching = display.watching("explaining") if watch is None else watch
         for rows in watching(model.batches(encoded, max_tokens)):
             trace = model.trace_rows(encoded, rows)
@@ -121,7 +124,7 @@ def explain(
                 frame[name] = _checked(name, function, model, trace)
             frames.append(frame)
     if not frames:
-        raise VeraxError("no text to explain: give at least one")
+        raise VeraxError("no text to explain: give at least one", code="text.missing")
     table = pd.concat(frames).sort_values("text", kind="stable", ignore_index=True)
     place = 3 + 2 * (chosen is not None) + (model.attended == "sentences") + has_share
     table.insert(place, "position", table.groupby("text").cumcount())
@@ -203,7 +206,10 @@ _COLUMNS = {
 def _new_names(importances: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     for name in importances:
         if name in names or name in _COLUMNS:
-            raise VeraxError(f"importance {name!r} is a column already: give yours another name")
+            raise VeraxError(
+                f"importance {name!r} is a column already: give yours another name",
+                code="importance.name-taken",
+            )
     return importances
 
 
@@ -215,6 +221,7 @@ def _checked(name: str, function: Importance, model: PooledClassifier, trace: Tr
         shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
         raise VeraxError(
             f"importance {name!r} gave {shape}, expected a tensor of shape "
-            f"{tuple(trace.tokens.shape)}, a score for each token"
+            f"{tuple(trace.tokens.shape)}, a score for each token",
+            code="importance.wrong-scores",
         )
     return scores.detach().double().cpu().numpy()[trace.batch.words.cpu().numpy()]

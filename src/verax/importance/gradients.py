@@ -207,7 +207,8 @@ def refuse_without_vectors(model: PooledClassifier, on: str = "inputs") -> None:
     if on == "inputs" and not model.has_vectors:
         raise VeraxError(
             "this model shows no word vectors, so that inputs have no gradients: give embed to "
-            "from_pooled"
+            "from_pooled",
+            code="importance.not-applicable",
         )
 
 
@@ -219,4 +220,6 @@ def _shown(trace: Trace, on: str, boundaries: bool) -> Tensor:
 
 def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise VeraxError(f"{name} is {value!r}: {nearest(value, choices)}")
+        raise VeraxError(
+            f"{name} is {value!r}: {nearest(value, choices)}", code="option.unknown-value"
+        )

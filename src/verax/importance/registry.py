@@ -15,7 +15,7 @@ from verax.errors import VeraxError, nearest
 from verax.importance.decision import Target, class_numbers
 from verax.importance.tracing import LEVELS, check_level, traced
 from verax.models.kinds import KINDS, POOLED
-from verax.models.pooled import PooledClassifier
+from verax.models.pooled import PooledClassifier, evaluation_mode
 from verax.models.trace import Trace
 from verax.plugins import Registry
 
@@ -55,6 +55,7 @@ class RegisteredImportance:
 
 
 IMPORTANCES: Registry[RegisteredImportance] = Registry("importance", "verax.importances")
+"""The registered importances, by name."""
 
 
 def register_importance(
@@ -103,7 +104,8 @@ def register_importance(
         for what, names, valid in given:
             if not set(names) <= set(valid) or (what != "keyword" and not names):
                 raise VeraxError(
-                    f"importance {name!r} has the {what}s {names!r}: give some of {valid}"
+                    f"importance {name!r} has the {what}s {names!r}: give some of {valid}",
+                    code="plugin.invalid",
                 )
         lines = (function.__doc__ or "").strip().splitlines()
         text = about or (lines[0] if lines else name)
@@ -190,11 +192,15 @@ def names_of(
         if kind is not None and every and not any(kind in one.kinds for one in every):
             raise VeraxError(
                 f"importance {name!r} has no scores for a {kind} model: choose from "
-                f"{', '.join(known_names(on, kind))}"
+                f"{', '.join(known_names(on, kind))}",
+                code="importance.not-applicable",
             )
         if not any(kind is None or kind in one.kinds for one in fit):
             valid = [*known_names(on, kind), *IMPORTANCES.to_import]
-            raise VeraxError(f"unknown importance {name!r} on {on}: {nearest(name, valid)}")
+            raise VeraxError(
+                f"unknown importance {name!r} on {on}: {nearest(name, valid)}",
+                code="option.unknown-value",
+            )
     return chosen
 
 
@@ -226,9 +232,13 @@ def score(
         more["on"] = on
     if importance.places:
         more["place"] = split_place(name)[1]
-    scores = importance.function(model, trace, **more)
+    with evaluation_mode(model):
+        scores = importance.function(model, trace, **more)
     expected = trace.tokens.shape if on == "inputs" else trace.mask.shape
     if not isinstance(scores, Tensor) or scores.shape != expected:
         shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
-        raise VeraxError(f"importance {name!r} on {on} gave {shape}, expected {tuple(expected)}")
+        raise VeraxError(
+            f"importance {name!r} on {on} gave {shape}, expected {tuple(expected)}",
+            code="importance.wrong-scores",
+        )
     return scores.double()

@@ -33,7 +33,7 @@ def traced(model: PooledClassifier, source: BatchOrTrace) -> Trace:
 
 def check_level(on: str) -> None:
     if on not in LEVELS:
-        raise VeraxError(f"on is {on!r}: {nearest(on, LEVELS)}")
+        raise VeraxError(f"on is {on!r}: {nearest(on, LEVELS)}", code="option.unknown-value")
 
 
 @contextmanager

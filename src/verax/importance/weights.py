@@ -9,7 +9,7 @@ from verax.importance.decision import Target, class_numbers, lead, split
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, traced
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.pooled import PooledClassifier
+from verax.models.pooled import PooledClassifier, evaluation_mode
 
 
 @register_importance("attention", "the attention weight α")
@@ -46,7 +46,7 @@ def attention_gradient(
     trace = traced(model, source)
     y = class_numbers(model.classes, target, trace.logits)
     if trace.is_affine:
-        with torch.no_grad():
+        with torch.no_grad(), evaluation_mode(model):
             return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask, y)
     with frozen_for_gradients(model), torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()

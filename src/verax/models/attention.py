@@ -77,5 +77,13 @@ class Attention(nn.Module):
 
 
 def pool(weights: Tensor, items: Tensor) -> Tensor:
-    """Σ_i α_i h_i: (batch, items) and (batch, items, size) → (batch, size)"""
+    """Return the attention-weighted sum of the items, Σ_i α_i h_i.
+
+    Args:
+        weights: (batch, items).
+        items: (batch, items, size).
+
+    Returns:
+        (batch, size).
+    """
     return (weights.unsqueeze(-2) @ items).squeeze(-2)

@@ -31,9 +31,15 @@ class Answers(Protocol):
 
 
 def logits_under(trace: Trace | Answers, weights: Tensor) -> Tensor:
-    """(…, batch, items) weights, zero where masked → (…, batch, classes) logits, float64.
+    """Return the logits that the model would give under other attention weights.
 
-    With an affine head in double precision; another is called as it is.
+    Args:
+        trace: the trace of a batch.
+        weights: (…, batch, items), zero where masked.
+
+    Returns:
+        (…, batch, classes) float64. An affine head is evaluated in double precision, any other
+        head in its own.
     """
     if not isinstance(trace, Trace) or trace.is_affine:
         says = trace.item_logits.double()
@@ -52,10 +58,20 @@ def uniform(mask: Tensor) -> Tensor:
 
 
 def permuted(weights: Tensor, mask: Tensor, keys: Tensor, seed: int, draws: int) -> Tensor:
-    """(draws, batch, items): each row's weights dealt out to its items in random order.
+    """Permute each row's weights at random among its items.
 
-    Every order of a row's items is as likely. A row's draws hang on the seed and its key alone,
-    (batch,), not on what else is in the batch.
+    Every permutation of a row's items is equally likely. The draws of a row depend on the seed and
+    on its key only, not on the rest of the batch.
+
+    Args:
+        weights: (batch, items).
+        mask: (batch, items) bool, True where there is an item.
+        keys: (batch,) long, one key per row, such as the document's id.
+        seed: random seed.
+        draws: number of permutations.
+
+    Returns:
+        (draws, batch, items).
     """
     dealt = _dealt(weights.masked_fill(~mask, 0) + 0.0, mask, keys, seed, draws)
     start = _common_start(mask)

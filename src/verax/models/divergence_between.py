@@ -168,10 +168,13 @@ def refuse_incomparable(a: AttentionClassifier, b: AttentionClassifier) -> None:
     """Attention over other items, or other classes, cannot be compared."""
     if a.options.hierarchical != b.options.hierarchical:
         raise VeraxError(
-            "one model attends words, the other sentences: compare two of the same kind"
+            "one model attends words, the other sentences: compare two of the same kind",
+            code="model.incomparable",
         )
     if a.classes != b.classes:
-        raise VeraxError(f"the models have other classes: {a.classes} and {b.classes}")
+        raise VeraxError(
+            f"the models have other classes: {a.classes} and {b.classes}", code="model.incomparable"
+        )
 
 
 def _refuse_other_reading(a: AttentionClassifier, b: AttentionClassifier) -> None:
@@ -180,5 +183,6 @@ def _refuse_other_reading(a: AttentionClassifier, b: AttentionClassifier) -> Non
         or a.vocabulary.words != b.vocabulary.words
     ):
         raise VeraxError(
-            "the two models read text as other numbers: give documents that are not yet encoded"
+            "the two models read text as other numbers: give documents that are not yet encoded",
+            code="model.incomparable",
         )

@@ -46,7 +46,13 @@ def make_mask_vector(options: ModelOptions) -> nn.Parameter | None:
 
 
 def tying_loss(states: Tensor, embedded: Tensor, words: Tensor) -> Tensor:
-    """Σ_t ‖h_t − e_t‖² over the words (batch, tokens) bool; divide by their number for the mean."""
+    """Return the tying loss Σ_t ‖h_t − e_t‖² (Tutek & Šnajder 2020), summed over words.
+
+    Args:
+        states: (batch, tokens, size), the encoder states h.
+        embedded: (batch, tokens, size), the word embeddings e.
+        words: (batch, tokens) bool, the words to sum over; divide by their number for the mean.
+    """
     return ((states - embedded) * words.unsqueeze(-1)).square().sum()
 
 
@@ -81,10 +87,18 @@ def mask_words(
 
 
 def mlm_loss(states: Tensor, targets: Tensor, embedding: Tensor) -> Tensor:
-    """(selected,) cross-entropy of h · Eᵀ at the selected words; their mean is what is minimised.
+    """Return the masked language modelling loss: the cross-entropy of h · Eᵀ at each selected word.
 
-    states (selected, size), targets (selected,), embedding (vocabulary, size): no bias, no new
-    parameters, and the whole vocabulary but PAD, which is no word.
+    There is no bias and there are no new parameters. The softmax is over the whole vocabulary
+    except PAD.
+
+    Args:
+        states: (selected, size), the encoder states at the selected words.
+        targets: (selected,) long, the words to predict.
+        embedding: (vocabulary, size), the word embeddings.
+
+    Returns:
+        (selected,) losses; training minimises their mean.
     """
     logits = states @ embedding.T
     logits[:, 0] = -torch.inf

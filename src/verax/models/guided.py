@@ -68,7 +68,8 @@ class GuidedClassifier(AttentionClassifier):
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         raise VeraxError(
             "a guided model cannot be saved, it needs another to tell it where to look: "
-            "save its guide, and train it again"
+            "save its guide, and train it again",
+            code="model.not-saveable",
         )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> GuidedClassifier:
@@ -80,16 +81,24 @@ class GuidedClassifier(AttentionClassifier):
 def _refuse_strangers(model: AttentionClassifier, guide: AttentionClassifier) -> None:
     """A guide must read the same tokens and attend the same items."""
     if guide.options.hierarchical or model.options.hierarchical:
-        raise VeraxError("a guide attends words, not sentences: hierarchical models cannot guide")
+        raise VeraxError(
+            "a guide attends words, not sentences: hierarchical models cannot guide",
+            code="model.unsuitable-guide",
+        )
     if guide.vocabulary.words != model.vocabulary.words:
-        raise VeraxError("the guide has another vocabulary: build the model with the guide's")
+        raise VeraxError(
+            "the guide has another vocabulary: build the model with the guide's",
+            code="model.unsuitable-guide",
+        )
     if guide.tokeniser != model.tokeniser:
         raise VeraxError(
             f"the guide reads by {guide.tokeniser}, the model by {model.tokeniser}: "
-            "build the model with the guide's tokeniser"
+            "build the model with the guide's tokeniser",
+            code="model.unsuitable-guide",
         )
     if bool(guide.options.boundaries) != bool(model.options.boundaries):
         raise VeraxError(
             f"boundaries is {model.options.boundaries}, of the guide {guide.options.boundaries}: "
-            "leave it as the guide has it"
+            "leave it as the guide has it",
+            code="model.unsuitable-guide",
         )

@@ -23,11 +23,15 @@ _BITS = 24
 
 @dataclass(frozen=True, eq=False)
 class HashedDropout:
-    """Draws for one training step.
+    """Reproducible dropout: the random draws of one training step.
 
-    keys: (batch, …) long — one per row of what will be dropped from, such as (batch, tokens).
-    seed: a 64-bit whole number, or a tensor () long of it, which a step that is replayed reads.
-    A forward pass without a HashedDropout drops nothing, whatever mode the module is in.
+    Args:
+        keys: (batch, …) long, one key per row to which dropout is applied, such as
+            (batch, tokens).
+        seed: a 64-bit integer, or a () long tensor that holds it, for training steps that are
+            captured and replayed.
+
+    A forward pass without a HashedDropout drops nothing, even in training mode.
     """
 
     keys: Tensor

@@ -31,6 +31,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ModelOptions:
+    """The architecture of a classifier: the model options of `train`."""
+
     encoder: str = option("bilstm", "what makes items of embedded words", choices=ENCODERS)
     hierarchical: bool = option(False, "attend words within sentences, then sentences (HAN)")
     sentence_encoder: str = option(
@@ -127,7 +129,10 @@ class ModelOptions:
     def grounding_weight(self) -> float:
         """The strength of resolved options, as a number."""
         if self.strength is None or isinstance(self.strength, str):
-            raise VeraxError(f"strength is {self.strength!r}: it is a number once it is chosen")
+            raise VeraxError(
+                f"strength is {self.strength!r}: it is a number once it is chosen",
+                code="option.wrong-type",
+            )
         return self.strength
 
     @property
@@ -173,24 +178,29 @@ class ModelOptions:
         width = encoder.width(self.embedding_size, self)
         if self.head == "sigmoid" and classes != 2:
             raise VeraxError(
-                f"head 'sigmoid' is for two classes, not {classes}: use 'softmax'", options=["head"]
+                f"head 'sigmoid' is for two classes, not {classes}: use 'softmax'",
+                options=["head"],
+                code="option.conflict",
             )
         if self.grounding in ("tying", "mlm") and encoder.is_identity:
             raise VeraxError(
                 f"grounding {self.grounding!r} needs an encoder: with encoder {self.encoder!r} "
                 "the state is the word vector already",
                 options=["grounding", "encoder"],
+                code="option.conflict",
             )
         if self.grounding in ("residual", "tying", "mlm") and width != self.embedding_size:
             raise VeraxError(
                 f"grounding {self.grounding!r} compares states with word vectors: hidden_size "
                 f"({width}) must equal embedding_size ({self.embedding_size})",
                 options=["grounding", "hidden_size", "embedding_size"],
+                code="option.conflict",
             )
         if self.hierarchical and self.boundaries:
             raise VeraxError(
                 "a hierarchical model reads no SOS and EOS: leave out boundaries",
                 options=["hierarchical", "boundaries"],
+                code="option.conflict",
             )
         for name in sorted(self.encoders):
             ENCODERS[name].refuse(self)
@@ -198,6 +208,7 @@ class ModelOptions:
             raise VeraxError(
                 f"encoder {self.encoder!r} has one layer: leave out layers",
                 options=["encoder", "layers"],
+                code="option.conflict",
             )
 
 

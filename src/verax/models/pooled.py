@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,31 @@ from verax.progress import Display, shown
 
 Texts = Sequence[str | Sequence[str]]
 Watch = Callable[[Iterable[Any]], Iterable[Any]]
+
+
+@contextmanager
+def evaluation_mode(model: object) -> Iterator[None]:
+    """Keep a PyTorch model in evaluation mode, and restore the mode of each submodule afterwards.
+
+    Dropout is off and batch norm uses its running statistics, and leaves them alone. Uses may be
+    nested. Models that are not a `torch.nn.Module` are left alone.
+
+    >>> model = nn.Sequential(nn.Dropout(), nn.Linear(2, 2).eval())
+    >>> with evaluation_mode(model):
+    ...     print([part.training for part in model.modules()])
+    [False, False, False]
+    >>> [part.training for part in model.modules()]
+    [True, True, False]
+    """
+    parts = model.modules() if isinstance(model, nn.Module) else ()
+    training = [part for part in parts if part.training]
+    try:
+        for part in training:
+            part.training = False
+        yield
+    finally:
+        for part in training:
+            part.training = True
 
 
 class PooledClassifier(nn.Module, ABC):
@@ -179,7 +205,7 @@ class PooledClassifier(nn.Module, ABC):
             return self(texts_or_batch)
         encoded = self.read(texts_or_batch)
         if len(encoded) == 0:
-            raise VeraxError("no text to trace: give at least one")
+            raise VeraxError("no text to trace: give at least one", code="text.missing")
         return self(encoded.batch(np.arange(len(encoded)), self.device))
 
     @torch.no_grad()
@@ -308,7 +334,8 @@ class PooledClassifier(nn.Module, ABC):
             if texts.tokeniser != self.tokeniser:
                 raise VeraxError(
                     f"these documents were read by {texts.tokeniser}, the model by "
-                    f"{self.tokeniser}: load the corpus with the model's tokeniser"
+                    f"{self.tokeniser}: load the corpus with the model's tokeniser",
+                    code="corpus.tokenizer-mismatch",
                 )
             return encode(texts, self.vocabulary, **how)
         return encode_texts(texts, self.tokeniser, self.vocabulary, **how)

@@ -37,6 +37,7 @@ class Projection:
 
 
 PROJECTIONS: Registry[Projection] = Registry("projection", "verax.projections")
+"""The registered projections, by name."""
 DENSE = Names(PROJECTIONS, only=lambda projection: projection.dense)
 """Those that give every item weight, whatever the scores."""
 
@@ -44,14 +45,16 @@ DENSE = Names(PROJECTIONS, only=lambda projection: projection.dense)
 def register_projection(
     name: str, *, uses: tuple[str, ...] = (), dense: bool = False, replayable: bool = False
 ) -> Callable[[F], F]:
-    """Register a function of (scores, mask), so that `projection=name` is a choice everywhere.
+    """Register a projection under a name, so that `projection=name` is valid everywhere.
+
+    A projection is a function of (scores, mask) that returns weights on the simplex.
 
     Args:
-        name: what options, flags, study files and saved models call it.
-        uses: which of the options `lam` and `alpha` it takes as keywords.
-        dense: whether every item has weight, whatever the scores.
-        replayable: whether it asks the device for no value, so that training steps on a GPU can be
-            captured and replayed.
+        name: its name in options, flags, study files and saved models.
+        uses: which of the options `lam` and `alpha` it takes as keyword arguments.
+        dense: whether every item gets a positive weight for any scores.
+        replayable: whether it never copies a value from the device, so that training steps can be
+            captured and replayed on a GPU.
 
     >>> @register_projection("cold", dense=True)
     ... def cold(scores, mask=None):
@@ -68,7 +71,8 @@ def register_projection(
         if unknown:
             raise VeraxError(
                 f"projection {name!r} uses {', '.join(sorted(unknown))}: a projection's options "
-                f"are {', '.join(PROJECTION_OPTIONS)}"
+                f"are {', '.join(PROJECTION_OPTIONS)}",
+                code="plugin.invalid",
             )
         origin = f"{function.__module__}.{function.__qualname__}"
         PROJECTIONS.register(name, Projection(function, tuple(uses), dense, replayable), origin)

@@ -108,7 +108,10 @@ def sparsegen(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -
     Laha et al., "On Controllable Sparse Alternatives to Softmax", NeurIPS 2018.
     """
     if not (math.isfinite(lam) and lam < 1):
-        raise VeraxError(f"lam is {lam}, expected a finite number < 1: choose one, such as 0.0")
+        raise VeraxError(
+            f"lam is {lam}, expected a finite number < 1: choose one, such as 0.0",
+            code="option.out-of-range",
+        )
     return _project_row_wise(scores, mask, alpha=2.0, scale=1.0 / (1.0 - lam))
 
 
@@ -128,7 +131,10 @@ def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) ->
     Peters, Niculae & Martins, "Sparse Sequence-to-Sequence Models", ACL 2019.
     """
     if not (math.isfinite(alpha) and alpha >= 1):
-        raise VeraxError(f"alpha is {alpha}, expected a finite number ≥ 1: choose one, such as 1.5")
+        raise VeraxError(
+            f"alpha is {alpha}, expected a finite number ≥ 1: choose one, such as 1.5",
+            code="option.out-of-range",
+        )
     if alpha == 1:
         return softmax(scores, mask)
     # Beyond 1e30 no float tells the difference, and factors of it would overflow.
@@ -174,14 +180,26 @@ def project(
 def _check(scores: Tensor, mask: Tensor | None) -> None:
     """Refuse tensors that the maps are not defined for, by the name of the argument."""
     if scores.dtype not in (torch.float32, torch.float64):
-        raise VeraxError(f"scores is {scores.dtype}, expected float32 or float64: convert it first")
+        raise VeraxError(
+            f"scores is {scores.dtype}, expected float32 or float64: convert it first",
+            code="tensor.wrong-shape",
+        )
     if scores.dim() == 0:
-        raise VeraxError("scores has no dimension, expected (..., items): give it at least one")
+        raise VeraxError(
+            "scores has no dimension, expected (..., items): give it at least one",
+            code="tensor.wrong-shape",
+        )
     if mask is not None and mask.dtype != torch.bool:
-        raise VeraxError(f"mask is {mask.dtype}, expected bool: pass True where there is an item")
+        raise VeraxError(
+            f"mask is {mask.dtype}, expected bool: pass True where there is an item",
+            code="tensor.wrong-shape",
+        )
     if mask is not None and mask.shape != scores.shape:
         shape, expected = tuple(mask.shape), tuple(scores.shape)
-        raise VeraxError(f"mask has shape {shape}, expected {expected} as scores: expand it first")
+        raise VeraxError(
+            f"mask has shape {shape}, expected {expected} as scores: expand it first",
+            code="tensor.wrong-shape",
+        )
 
 
 def _kept(scores: Tensor, mask: Tensor | None) -> Tensor:

@@ -65,6 +65,7 @@ OF_CONFIG = record(
         "classes": listed(text, 1, once=True),
         "tokeniser": record({"kind": text, "lowercase": flag}, others=unknown),
         "history": listed(_EPOCH),
+        "files": CHECKSUMS,
     },
     {
         "training": declared("training"),
@@ -73,7 +74,6 @@ OF_CONFIG = record(
         "test": mapping(maybe(number())),
         "strength": maybe(mapping(plain)),
         "candidate": mapping(plain),
-        "files": CHECKSUMS,
     },
 )
 """The schema of `config.json`: what the model is, how it was made, checksums of the other files."""
@@ -137,29 +137,37 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
         if kind is not None:
             raise VeraxError(
                 f"{folder} is a saved {kind}, not a model: give the folder of a model, or look at "
-                f"this one with verax report {folder}"
+                f"this one with verax report {folder}",
+                code="result.wrong-kind",
             )
-        raise VeraxError(f"{folder} is not a saved model: expected a folder that Verax wrote")
+        raise VeraxError(
+            f"{folder} is not a saved model: expected a folder that Verax wrote",
+            code="model.missing",
+        )
     config = _read_json(path / CONFIG)
     if config["format"] != FORMAT:
         raise VeraxError(
             f"{folder} has format {config['format']!r:.60}, this Verax reads {FORMAT}: "
-            f"load it with the Verax that made it ({config['verax']!r:.60})"
+            f"load it with the Verax that made it ({config['verax']!r:.60})",
+            code="result.other-format",
         )
     try:
         OF_CONFIG(config, CONFIG)
         data = {name: _bytes(path / name) for name in (_VOCABULARY, _WEIGHTS)}
-        check_sums(data, config.get("files", {}))
+        check_sums(data, config["files"])
         words = checked_json(data[_VOCABULARY], OF_VOCABULARY, _VOCABULARY)
     except SchemaError as error:
-        raise VeraxError(f"cannot load {folder}: {error}; save the model again") from error
+        raise VeraxError(
+            f"cannot load {folder}: {error}; save the model again", code="model.unreadable"
+        ) from error
     _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
     tokeniser = Tokeniser(**config["tokeniser"])
     if tokeniser.kind not in TOKENISERS:
         raise VeraxError(
             f"{folder} has the tokeniser {tokeniser.kind!r:.60}, which this Verax has not: it has "
-            f"{', '.join(TOKENISERS)}"
+            f"{', '.join(TOKENISERS)}",
+            code="plugin.not-registered",
         )
     options.refuse_the_impossible(len(config["classes"]))
     weights = _weights(data[_WEIGHTS], path / _WEIGHTS)
@@ -203,7 +211,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         return dict(checked_json(_bytes(path), OF_CONFIG, CONFIG))
     except SchemaError as error:
-        raise VeraxError(f"cannot load {folder}: {error}; save the model again") from error
+        raise VeraxError(
+            f"cannot load {folder}: {error}; save the model again", code="model.unreadable"
+        ) from error
 
 
 def is_model_folder(folder: Path) -> bool:
@@ -231,7 +241,9 @@ def _refuse_unregistered(folder: Path, options: Mapping[str, Any]) -> None:
         if name is not None and name not in registry:
             raise VeraxError(
                 f"{folder} has the {slot} {name!r}, which is not registered here: import the "
-                f"module that registers it, or install its package; there are {', '.join(registry)}"
+                "module that registers it, or install its package; there are "
+                f"{', '.join(registry)}",
+                code="plugin.not-registered",
             )
 
 
@@ -245,14 +257,14 @@ def _read_json(path: Path) -> Any:
     try:
         return parse_json(path.read_bytes())
     except (OSError, SchemaError) as error:
-        raise VeraxError(f"cannot read {path}: {error}") from error
+        raise VeraxError(f"cannot read {path}: {error}", code="model.unreadable") from error
 
 
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+        raise VeraxError(f"cannot read {path}: {error.strerror}", code="file.unreadable") from error
 
 
 def _weights(data: bytes, path: Path) -> dict[str, Tensor]:
@@ -261,12 +273,15 @@ def _weights(data: bytes, path: Path) -> dict[str, Tensor]:
         weights = unpacked(data)
     except (SafetensorError, ValueError, KeyError, RuntimeError, OverflowError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise VeraxError(f"cannot load weights from {path}: {first}") from error
+        raise VeraxError(
+            f"cannot load weights from {path}: {first}", code="model.unreadable"
+        ) from error
     for name, value in weights.items():
         if value.is_floating_point() and not bool(value.isfinite().all()):
             raise VeraxError(
                 f"cannot load weights from {path}: {name} holds what is no number, or infinite; "
-                "train the model again"
+                "train the model again",
+                code="model.unreadable",
             )
     return weights
 
@@ -285,5 +300,6 @@ def _refuse_other_shapes(
             problems.append(f"{name} is {found}, expected {dtype} of shape {shape}")
     if problems:
         raise VeraxError(
-            f"cannot load weights from {path}: {min(problems)}; they are not of this config.json"
+            f"cannot load weights from {path}: {min(problems)}; they are not of this config.json",
+            code="model.unreadable",
         )

@@ -100,7 +100,8 @@ class Trace:
         if spelling is None:
             raise VeraxError(
                 "this trace is of numbers alone: its words are known where texts or documents of a "
-                "corpus were read"
+                "corpus were read",
+                code="text.missing",
             )
         return [spelling.words(row) for row in self.batch.row_index.tolist()]
 

@@ -27,6 +27,8 @@ from verax.results import Shown
 from verax.spreadsheets import to_csv
 
 PAGE, CLAIMS, PICTURE = "README.md", "claims.json", "scatter.svg"
+MOST_KEPT = 1000
+"""Exhibits of more rows, such as the points of scatter plots, are not written to `TABLES`."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ class Checked(Shown):
         return as_json(self.to_dict(), digits=12)  # the last ones differ between processors
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write README.md, claims.json, scatter.svg and tables/*.csv.
+        """Write README.md, claims.json, scatter.svg and tables/*.csv of at most `MOST_KEPT` rows.
 
         The same results give the same bytes. Without altair and vl-convert-python there is no
         scatter.svg.
@@ -200,7 +202,7 @@ class Checked(Shown):
             **{
                 f"{TABLES}/{name}.csv": to_csv(table, float_format="%.6g")
                 for name, table in tables.items()
-                if len(table)
+                if 0 < len(table) <= MOST_KEPT
             },
         }
         write_files(folder, files)
@@ -228,6 +230,7 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
     if set(results.cells["part"]) <= set(probes) - set(paper.studies("full")):
         raise VeraxError(
             f"{folder} holds probes of {paper.name}, by which no claim is judged: put them in a "
-            f"folder {PROBES} beside its results"
+            f"folder {PROBES} beside its results",
+            code="paper.wrong-results",
         )
     return Checked(paper, results, results.probes)

@@ -22,7 +22,7 @@ HEAD = """# Tables and figures of the papers
 
 Every table and figure of each paper: where it is made again, or why not. `verax papers contents
 --markdown` writes this page. `verax papers table NAME EXHIBIT` prints one of them;
-`tables/EXHIBIT.csv` beside a paper's page has it with all columns.
+`tables/EXHIBIT.csv` beside a paper's page has it with all columns, if it has at most 1,000 rows.
 """
 _KEYS = {"made", "published", "not_made", "note"}
 
@@ -51,7 +51,10 @@ def contents(paper: Paper) -> list[Content]:
         refuse_unknown(f"{name} of {paper.package}", data, _KEYS)
         made, reason = _names(data.get("made")), data.get("not_made", "")
         if bool(made) == bool(reason):
-            raise VeraxError(f"{name} of {paper.package}: expected either made or not_made")
+            raise VeraxError(
+                f"{name} of {paper.package}: expected either made or not_made",
+                code="paper.malformed",
+            )
         note = reason or data.get("note", "")
         found.append(Content(name, made, _names(data.get("published")), note))
     return found

@@ -45,7 +45,10 @@ def describe_corpora(paper: Paper, folder: str | Path) -> pd.DataFrame:
         cell = study.cell(key)
         cells.setdefault(tuple(cell.columns().get(name) for name in DESCRIBED_BY), cell)
     if not cells:
-        raise VeraxError(f"{folder} holds no finished cell: run the paper, or name its results")
+        raise VeraxError(
+            f"{folder} holds no finished cell: run the paper, or name its results",
+            code="result.unfinished",
+        )
     rows = [_row(cell) for _, cell in sorted(cells.items(), key=lambda pair: str(pair[0]))]
     return pd.DataFrame(rows).sort_values(["corpus", "min_df"], ignore_index=True)
 
@@ -62,7 +65,8 @@ def _row(cell: Cell) -> dict[str, Any]:
     if corpus.fingerprint != cell.fingerprint:
         raise VeraxError(
             f"corpus {corpus.name!r} is not that of the results (its texts or labels differ): put "
-            "the one they were made with into $VERAX_DATA"
+            "the one they were made with into $VERAX_DATA",
+            code="corpus.changed",
         )
     facts = describe(corpus)
     columns = cell.columns()

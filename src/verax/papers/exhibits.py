@@ -149,7 +149,9 @@ def published_table(package: str, name: str) -> pd.DataFrame:
     """A published table as it stands, every value as text."""
     file = resources.files(package) / "published" / f"{name}.csv"
     if not file.is_file():
-        raise VeraxError(f"{package} has no published numbers called {name!r}")
+        raise VeraxError(
+            f"{package} has no published numbers called {name!r}", code="paper.malformed"
+        )
     with file.open(encoding="utf-8") as opened:
         return pd.read_csv(opened, dtype=str, keep_default_na=False)
 

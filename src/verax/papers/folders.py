@@ -23,7 +23,7 @@ CORPORA = "corpora.csv"
 DESCRIBED_BY = ("fingerprint", "tokeniser", "min_df", "max_vocabulary")
 """Columns of cells that decide what a row of it describes."""
 KEPT = ("single_token_tokens",)
-"""Tables of cells that packing keeps for figures, beside the summary."""
+"""Tables of single documents that figures draw, packed for the parts in `Paper.kept`."""
 Frames = dict[str, pd.DataFrame]
 
 _OF_POINTS = Columns.of(text="cell", whole="id", number="delta_alpha delta_js")
@@ -35,7 +35,9 @@ def read_points(path: Path) -> pd.DataFrame:
         table = read_parquet(path.read_bytes(), path.name)
         _OF_POINTS.check(table, path.name)
     except (OSError, SchemaError) as error:
-        raise VeraxError(f"cannot read {path}: {error}; pack the results again") from error
+        raise VeraxError(
+            f"cannot read {path}: {error}; pack the results again", code="result.damaged"
+        ) from error
     return table
 
 

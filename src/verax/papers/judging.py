@@ -43,7 +43,10 @@ def claims_of(
             refuse_unknown(f"part {name} of claim {id} of {grid.package}", part, _OF_PART)
         for part in claim.get("parts", {ONLY: {}}).values():
             if not _KINDS & {*shared, *claim, *part}:
-                raise VeraxError(f"claim {id} compares with nothing: give above, below or b")
+                raise VeraxError(
+                    f"claim {id} compares with nothing: give above, below or b",
+                    code="paper.malformed",
+                )
         refuse_unknown(f"the cause of claim {id} of {grid.package}", claim.get("cause", {}), CAUSES)
         judged = partial(judge, grid, {**shared, **claim})
         words = {n: claim[n] for n in ("short", "rank", "corpora", "note", "cause") if n in claim}

@@ -1,6 +1,7 @@
 """`pack_paper`: the results of a paper's studies as a few files, small enough to keep.
 
-    PART/cells.parquet, summary.parquet, history.parquet [, instances.parquet]
+    PART/cells.parquet, summary.parquet, history.parquet
+    PART/instances.parquet     of the parts in `Paper.kept`
     delta_js_points.parquet    for the scatter plots, of parts with the erasure exam
 
 They hold no text: tables have numbers of documents and positions of words.
@@ -16,11 +17,12 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import write_table
-from verax.papers.folders import KEPT, POINTS, is_study, read_points
+from verax.papers.folders import KEPT, POINTS, is_study, part_of, read_points
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
 from verax.papers.results import PaperResults
 from verax.studies.store import StudyResults, open_study, pack
+from verax.studies.store.packing import refuse_uncommitted
 
 _ALWAYS = ("summary", "history")
 _SOURCE = "erasure_single"
@@ -38,6 +40,7 @@ def pack_paper(
     """Pack every study of a paper that has a finished cell.
 
     Studies that `out` holds and `folder` does not stay, so that parts can come from several runs.
+    Tables of single documents are packed for the parts in `paper.kept` alone.
 
     Args:
         paper: the paper that the studies are of.
@@ -49,20 +52,25 @@ def pack_paper(
         All results in `out`.
 
     Raises:
-        VeraxError: `folder` holds no study, or one of the two holds a study of another paper.
+        VeraxError: `folder` holds no study, one of the two holds a study of another paper, or a
+            cell ran with uncommitted changes.
     """
     folder, out = Path(folder), Path(out)
     studies = [path for path in sorted(folder.glob("*/")) if is_study(path)]
     if not studies:
-        raise VeraxError(f"{folder} holds no study: give the folder that verax papers run wrote")
+        raise VeraxError(
+            f"{folder} holds no study: give the folder that verax papers run wrote",
+            code="result.missing",
+        )
     for place in (folder, out):
         refuse_others(paper, place)
     points = []
-    for path in studies:
-        study = open_study(path)
-        if not study.done:
-            continue
-        tables = [name for name in study.tables if name in (*_ALWAYS, *KEPT)]
+    opened = {path: study for path in studies if (study := open_study(path)).done}
+    for path, study in opened.items():
+        refuse_uncommitted(str(path), {key: study.facts(key) for key in study.done})
+    for path, study in opened.items():
+        kept = KEPT if part_of(study.name) in paper.kept else ()
+        tables = [name for name in study.tables if name in (*_ALWAYS, *kept)]
         pack(path, out / path.name, tables=tables, progress=progress)
         points += list(_points(study))
     if points:

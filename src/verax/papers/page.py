@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, StrictUndefined, Template
 
-from verax.papers.checking import PICTURE, Checked, Judged
+from verax.papers.checking import MOST_KEPT, PICTURE, Checked, Judged
 from verax.papers.exhibits import MEASURED, SETTING, has_published
 from verax.papers.numbers import BOTH
+from verax.papers.paper import Paper
 from verax.papers.picture import points, title
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
@@ -33,6 +34,7 @@ from verax.papers.screen import (
     not_there,
 )
 from verax.papers.verdicts import OTHER_RULES
+from verax.studies.store.saved import UNCOMMITTED
 
 MOST_ROWS = 160
 """Longer exhibits are only linked."""
@@ -82,7 +84,8 @@ def page(checked: Checked) -> str:
 @cache
 def _template() -> Template:
     environment = Environment(undefined=StrictUndefined)
-    functions = (claims_table, numbers_table, cells_table, markdown, link, evidence, not_there)
+    functions: list[Callable[..., Any]] = [claims_table, numbers_table, cells_table, markdown]
+    functions += [link, exhibit_link, evidence, not_there, uncommitted]
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"EVIDENCE": EVIDENCE, "PICTURE": PICTURE}
     environment.globals |= {"PROBES": PROBES, "TABLES": TABLES, "RULES": RULES}
@@ -100,6 +103,13 @@ def claims_table(claims: Sequence[Judged]) -> str:
 def link(name: str, table: pd.DataFrame) -> str:
     """Where a table is that is too long for the page."""
     return f"{len(table):,} rows: [{TABLES}/{name}.csv]({TABLES}/{name}.csv)"
+
+
+def exhibit_link(paper: Paper, name: str, table: pd.DataFrame) -> str:
+    """Where an exhibit too long for the page is: its file, or the command that prints it."""
+    if len(table) <= MOST_KEPT:
+        return link(name, table)
+    return f"{len(table):,} rows: `verax papers table {paper.name} {name} --csv` prints them."
 
 
 def numbers_table(table: pd.DataFrame) -> str:
@@ -211,6 +221,26 @@ def commits(cells: pd.DataFrame) -> str:
         digits, _, changed = str(commit).partition("-")
         short.add(digits[:_COMMIT] + (f"-{changed}" if changed else ""))
     return ", ".join([*sorted(short), *(["not recorded"] if recorded.isna().any() else [])])
+
+
+def uncommitted(checked: Checked) -> str:
+    """Return sentences on the cells whose code is not known; empty if it is known of all."""
+    frames = [checked.results.cells]
+    if checked.probes is not None:
+        frames.append(checked.probes.cells.assign(part=f"{PROBES}/" + checked.probes.cells["part"]))
+    cells = pd.concat([f.reindex(columns=["cell", "part", "commit"]) for f in frames])
+    changed = cells["commit"].astype("string").str.endswith(UNCOMMITTED).fillna(False)
+    texts = []
+    for chosen, what in (
+        (changed, f"ran with uncommitted changes (`{UNCOMMITTED}` below)"),
+        (cells["commit"].isna(), "have no recorded commit"),
+    ):
+        if chosen.any():
+            parts = cells[chosen].groupby("part", sort=False).size()
+            named = ", ".join(f"{part} {number:,}" for part, number in parts.items())
+            number, of = cells.loc[chosen, "cell"].nunique(), cells["cell"].nunique()
+            texts.append(f"{number:,} of {of:,} cells {what}: {named}.")
+    return " ".join(texts)
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

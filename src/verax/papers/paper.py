@@ -23,6 +23,7 @@ from verax.papers.results import PaperResults
 from verax.papers.strengths import with_strengths
 
 SCALES = ("smoke", "small", "full")
+"""The sizes at which the studies of a paper can be run."""
 _READINGS = "readings.yaml"
 
 
@@ -37,6 +38,7 @@ class Paper:
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
     probed    name → number that is shown of its probes, as `Point.number` takes it
+    kept      parts whose tables of single documents are packed, for figures that draw them
     grid      the axes that claims and exhibits go through
     told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
     aside     results → corpus → why no verdict goes by it
@@ -51,6 +53,7 @@ class Paper:
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
     probed: Mapping[str, str] = field(default_factory=dict)
+    kept: Sequence[str] = ()
     grid: Grid = field(default_factory=lambda: Grid(""))
     told: Mapping[str, Any] = field(default_factory=dict)
     aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
@@ -77,9 +80,15 @@ class Paper:
         readings.yaml, which says how corpora are read.
         """
         if scale not in (*SCALES, PROBES):
-            raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}")
+            raise VeraxError(
+                f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}",
+                code="option.unknown-value",
+            )
         if scale == PROBES and not self.has_probes:
-            raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
+            raise VeraxError(
+                f"{self.name} has no probes: run it at {', '.join(SCALES)}",
+                code="option.not-applicable",
+            )
         full = self._studies[PROBES if scale == PROBES else "parts"]
         smaller = {} if scale == PROBES else self._studies.get(scale) or {}
         every, parts = smaller.get("every") or {}, smaller.get("parts") or {}
@@ -123,12 +132,12 @@ class Paper:
             # another number is another exhibit, not a misspelling
             meant = near(key, [other for other in known if _digits(other) == _digits(key)])
             advice = f"did you mean {meant!r}?" if meant else f"choose from {', '.join(known)}"
-            raise VeraxError(f"{self.name} has no {name!r}: {advice}")
+            raise VeraxError(f"{self.name} has no {name!r}: {advice}", code="paper.unknown-name")
         return known[key]
 
 
 _KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "probed"}
-_KEYS |= {"all_exhibits", "exhibits"}
+_KEYS |= {"all_exhibits", "exhibits", "kept"}
 _TOLD = {"conclusion", "setup", "scatter"}
 _OF_CLAIMS = {"criteria", "set_aside", "all_claims", "claims", *_TOLD}
 
@@ -161,6 +170,7 @@ def read_paper(package: str) -> Paper:
         claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
         corpora=data["corpora"],
         probed=data.get("probed", {}),
+        kept=data.get("kept", ()),
         grid=grid,
         told={name: data[name] for name in sorted(_TOLD & data.keys())},
         aside=partial(set_aside, grid, data.get("set_aside", {})),
@@ -206,7 +216,10 @@ def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
     for item in section if isinstance(section, list) else [section]:
         with_options = item if isinstance(item, Mapping) else {item: {}}
         if twice := named.keys() & with_options:
-            raise VeraxError(f"{study['name']} reads {min(twice)} twice: make it two parts")
+            raise VeraxError(
+                f"{study['name']} reads {min(twice)} twice: make it two parts",
+                code="paper.malformed",
+            )
         named |= with_options
     corpora = {name: {**known.get(name, {}), **(options or {})} for name, options in named.items()}
     return {**study, "corpora": corpora}

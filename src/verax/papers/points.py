@@ -64,7 +64,10 @@ class Grid:
         """A function of the paper, or one that all papers share."""
         function = getattr(self.functions, name, None) or _SHARED.get(name)
         if function is None:
-            raise VeraxError(f"{self.package} names a function {name!r}, which it does not have")
+            raise VeraxError(
+                f"{self.package} names a function {name!r}, which it does not have",
+                code="paper.malformed",
+            )
         return function
 
     def criterion(self, bound: Any) -> float:
@@ -172,7 +175,8 @@ class Point:
         known = {str(value.name) for value in values}
         if names - known and not isinstance(self.grid.axes[axis], str):
             raise VeraxError(
-                f"{axis} has no {min(names - known)!r}: {nearest(min(names - known), known)}"
+                f"{axis} has no {min(names - known)!r}: {nearest(min(names - known), known)}",
+                code="option.unknown-value",
             )
         return [value for value in values if str(value.name) in names]
 
@@ -235,7 +239,9 @@ def refuse_unknown(what: str, data: Mapping[str, Any], known: Collection[str]) -
     """Raise an error if data of a paper's file have a key that nothing reads."""
     for key in data:
         if key not in known:
-            raise VeraxError(f"{what} has an unknown key {key!r}: {nearest(key, known)}")
+            raise VeraxError(
+                f"{what} has an unknown key {key!r}: {nearest(key, known)}", code="paper.malformed"
+            )
 
 
 def plain_name(corpus: str) -> str:

@@ -22,6 +22,7 @@ NAMES = (
     "jain-wallace-2019",
     "wiegreffe-pinter-2019",
 )
+"""The names of the papers."""
 
 
 def paper(name: str) -> Paper:
@@ -40,7 +41,9 @@ def paper(name: str) -> Paper:
     1
     """
     if name not in NAMES:
-        raise VeraxError(f"unknown paper {name!r}: {nearest(name, NAMES)}")
+        raise VeraxError(
+            f"unknown paper {name!r}: {nearest(name, NAMES)}", code="option.unknown-value"
+        )
     return _read(name)
 
 
@@ -65,17 +68,20 @@ def refuse_others(paper: Paper, folder: str | Path) -> None:
     if others and len(foreign) == len(names):
         raise VeraxError(
             f"{folder} holds results of {', '.join(others)}, not of {paper.name}: give a folder of "
-            f"{paper.name}'s, or name the paper that these are of"
+            f"{paper.name}'s, or name the paper that these are of",
+            code="paper.wrong-results",
         )
     if others:
         raise VeraxError(
             f"{folder} holds results of {', '.join(others)} beside those of {paper.name}: give "
-            "each paper a folder of its own"
+            "each paper a folder of its own",
+            code="paper.wrong-results",
         )
     path, name = next(iter(foreign.items()))
     raise VeraxError(
         f"{path} is a study named {name!r}, which is no paper's: expected {paper.name}'s, as verax "
-        "papers run makes them; verax report shows a study of your own"
+        "papers run makes them; verax report shows a study of your own",
+        code="paper.wrong-results",
     )
 
 

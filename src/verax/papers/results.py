@@ -24,6 +24,8 @@ SUMMARY = ["cell", "exam", "table", "row", "column", "value", "low", "high", "n"
 class Missing(VeraxError):  # noqa: N818  a state of results, and no fault
     """A folder of results has no finished cell."""
 
+    code = "result.unfinished"
+
 
 class PaperResults:
     """All numbers of a paper's finished cells.
@@ -212,7 +214,8 @@ def _refuse_mixtures(chosen: pd.DataFrame, where: Mapping[str, Any]) -> None:
         differing = ", ".join(str(name) for name in texts if texts[name].nunique(dropna=False) > 1)
         raise VeraxError(
             f"cells of {where} are of several models: they differ in "
-            f"{differing or 'nothing but the part'}"
+            f"{differing or 'nothing but the part'}",
+            code="paper.wrong-results",
         )
 
 

@@ -23,11 +23,15 @@ def chosen_parts(paper: Paper, scale: str, parts: Iterable[str] | None) -> list[
         return known
     names = list(parts)
     if not names:
-        raise VeraxError(f"no part of {paper.name} is named: choose from {', '.join(known)}")
+        raise VeraxError(
+            f"no part of {paper.name} is named: choose from {', '.join(known)}",
+            code="option.missing",
+        )
     for name in names:
         if name not in known:
             raise VeraxError(
-                f"{paper.name} at scale {scale} has no part {name!r}: {nearest(name, known)}"
+                f"{paper.name} at scale {scale} has no part {name!r}: {nearest(name, known)}",
+                code="paper.unknown-name",
             )
     return [name for name in known if name in names]
 

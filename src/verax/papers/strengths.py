@@ -37,7 +37,10 @@ def with_strengths(study: Mapping[str, Any], strengths: Strengths) -> dict[str, 
         return dict(study)
     if len(study["corpora"]) != 1:
         named = list(study["corpora"])
-        raise VeraxError(f"strengths are chosen for a corpus each: make {named} a part each")
+        raise VeraxError(
+            f"strengths are chosen for a corpus each: make {named} a part each",
+            code="option.conflict",
+        )
     (corpus,) = study["corpora"]
     resolved: list[Mapping[str, Any]] = []
     for model in models:
@@ -74,7 +77,8 @@ def _resolved(model: Mapping[str, Any], corpus: str, strengths: Strengths) -> di
         if grounding not in numbers:
             raise VeraxError(
                 f"no strength of {grounding} by the rule {rule!r} for {corpus} with {attention} "
-                "attention: add it to `strengths`"
+                "attention: add it to `strengths`",
+                code="paper.malformed",
             )
         return {**options, "strength": numbers[grounding]}
 

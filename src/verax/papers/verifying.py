@@ -202,7 +202,10 @@ def verify_paper(
         refuse_others(paper, place)
     stored = stored_cells(folder)
     if not stored:
-        raise VeraxError(f"{folder} holds no finished cell: run the paper, or name its results")
+        raise VeraxError(
+            f"{folder} holds no finished cell: run the paper, or name its results",
+            code="result.unfinished",
+        )
     chosen = _chosen(_of_parts(stored, parts), cells, sample, seed)
     runnable = _with_vectors([stored[key].cell for key in chosen], vectors)
     readings = {_reading(cell): cell for cell in runnable.values()}
@@ -246,7 +249,10 @@ def _of_parts(stored: Mapping[str, StoredCell], parts: Iterable[str] | None) -> 
     names = list(parts)
     for name in names:
         if name not in known:
-            raise VeraxError(f"no finished cell is of a part {name!r}: {nearest(name, known)}")
+            raise VeraxError(
+                f"no finished cell is of a part {name!r}: {nearest(name, known)}",
+                code="paper.unknown-name",
+            )
     return [key for key, cell in stored.items() if cell.part in names]
 
 
@@ -260,7 +266,10 @@ def _chosen(among: Sequence[str], keys: Iterable[str] | None, sample: int, seed:
         fitting = [key for key in among if key.startswith(start)]
         if len(fitting) != 1:
             many = f"{len(fitting)} cells begin" if fitting else "no finished cell begins"
-            raise VeraxError(f"{many} with {start!r}: give the key of one, as tables/*.csv have it")
+            raise VeraxError(
+                f"{many} with {start!r}: give the key of one, as tables/*.csv have it",
+                code="option.ambiguous",
+            )
         chosen += fitting
     return sorted(set(chosen))
 
@@ -272,10 +281,15 @@ def _with_vectors(cells: Iterable[Cell], files: Iterable[str | Path]) -> dict[st
     missing = trained.keys() - by_content.keys()
     if missing:
         raise VeraxErrors(
-            f"cells were trained with word vectors {name} ({digest}), which no file of --vectors "
-            "holds: give that file with --vectors FILE"
-            for digest, name in trained.items()
-            if digest in missing
+            *(
+                VeraxError(
+                    f"cells were trained with word vectors {name} ({digest}), which no file of "
+                    "--vectors holds: give that file with --vectors FILE",
+                    code="option.missing",
+                )
+                for digest, name in trained.items()
+                if digest in missing
+            )
         )
     found = {}
     for cell in cells:

@@ -1,6 +1,19 @@
 """What was found, as a person would rather look at it: one offline page, charts, notebooks."""
 
+from verax.drawing.chart import Chart
+from verax.report.charts import charts_of
+from verax.report.figures import charts_in, write_figures
 from verax.report.notebook import Heat, heat
 from verax.report.report import open_reported, report, report_page
 
-__all__ = ["Heat", "heat", "open_reported", "report", "report_page"]
+__all__ = [
+    "Chart",
+    "Heat",
+    "charts_in",
+    "charts_of",
+    "heat",
+    "open_reported",
+    "report",
+    "report_page",
+    "write_figures",
+]

@@ -19,21 +19,27 @@ FORMATS = ("svg", "pdf", "png")
 
 
 def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Chart]:
-    """The charts of saved results: of verdicts together, or of a study, a paper, a sweep, ….
+    """Return the charts of saved results: of several verdicts, or of a study, a sweep, ….
 
-    `runs` are folders, or folders by the names that models shall have on the charts; without names
-    they are called as their folders are.
+    Args:
+        runs: folders, or a mapping of model names to folders. Without names, models are named
+            after their folders.
     """
     named = dict(runs) if isinstance(runs, Mapping) else _by_folder(runs)
     if not named:
-        raise VeraxError("nothing to draw: give the folder of saved results")
+        raise VeraxError(
+            "nothing to draw: give the folder of saved results", code="chart.nothing-to-draw"
+        )
     verdicts: dict[str, Verdict] = {}
     for name, run in named.items():
         result = open_path(run)
         if isinstance(result, Verdict):
             verdicts[name] = result
         elif len(named) > 1:
-            raise VeraxError(f"{run} is not a saved verdict: several can be drawn of verdicts only")
+            raise VeraxError(
+                f"{run} is not a saved verdict: several can be drawn of verdicts only",
+                code="result.wrong-kind",
+            )
         elif isinstance(result, StudyResults):
             verdicts = study_verdicts(result)
         elif isinstance(result, Mapping):
@@ -44,12 +50,16 @@ def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Cha
 
 
 def write_figures(charts: Iterable[Chart], folder: str | Path, kind: str = "svg") -> list[Path]:
-    """Write each chart as a file of its name, in the colours of white paper; gives the paths."""
+    """Write each chart to a file named after it, in colours for white paper; return the paths."""
     if kind not in FORMATS:
-        raise VeraxError(f"unknown format {kind!r}: {nearest(kind, FORMATS)}")
+        raise VeraxError(
+            f"unknown format {kind!r}: {nearest(kind, FORMATS)}", code="output.unknown-format"
+        )
     target = Path(folder)
     if target.exists() and not target.is_dir():
-        raise VeraxError(f"cannot write {folder}: it is a file, give a folder")
+        raise VeraxError(
+            f"cannot write {folder}: it is a file, give a folder", code="output.wrong-kind"
+        )
     refuse_unwritable(target / "figure")
     files = {f"{chart.name}.{kind}": _file(chart, kind) for chart in charts}
     write_files(target, files)
@@ -59,12 +69,15 @@ def write_figures(charts: Iterable[Chart], folder: str | Path, kind: str = "svg"
 def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
     """The verdicts of a study's finished cells, named by what tells them apart."""
     if not study.done:
-        raise VeraxError(f"study {study.name} has no finished cell: run it")
+        raise VeraxError(
+            f"study {study.name} has no finished cell: run it", code="result.unfinished"
+        )
     if len(study.done) > MOST_CHARTED:
         raise VeraxError(
             f"study {study.name} has {len(study.done):,} finished cells, and a chart has room for "
             f"{MOST_CHARTED}: save verdicts of some, open_study(…).verdicts(corpus=…), and draw "
-            "these"
+            "these",
+            code="chart.too-many",
         )
     cells = study.cells.set_index("cell").loc[study.done]
     varying = [c for c in study.table("summary").columns if c in cells and cells[c].nunique() > 1]
@@ -84,7 +97,7 @@ def _by_folder(runs: Sequence[str | Path]) -> dict[str, str | Path]:
     for name, run in zip(names, runs, strict=True):
         by_name[str(run) if name in alike else name] = run
     if len(by_name) < len(runs):
-        raise VeraxError("a folder is given twice: give each once")
+        raise VeraxError("a folder is given twice: give each once", code="option.duplicate")
     return by_name
 
 

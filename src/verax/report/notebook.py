@@ -183,7 +183,10 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
     names = importances_of(explanation)
     chosen = names[0] if by is None else by
     if chosen not in names:
-        raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), names)}")
+        raise VeraxError(
+            f"no importance {by!r} in this explanation: {nearest(str(by), names)}",
+            code="option.unknown-value",
+        )
     texts, notes = {}, {}
     for number, (_, rows) in enumerate(explanation.groupby("text", sort=False, observed=True)):
         words = [(str(w), float(s)) for w, s in zip(rows["word"], rows[chosen], strict=True)]
@@ -196,7 +199,10 @@ def importances_of(explanation: pd.DataFrame) -> list[str]:
     names = [str(c) for c in explanation if str(c) not in _NOT_SCORES]
     names = [name for name in names if pd.api.types.is_float_dtype(explanation[name])]
     if not names or not {"text", "word"} <= set(explanation):
-        raise VeraxError("this table has no scores of words: give what model.explain returns")
+        raise VeraxError(
+            "this table has no scores of words: give what model.explain returns",
+            code="result.wrong-kind",
+        )
     return names
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from verax.drawing.chart import Chart
 from verax.papers import Checked
-from verax.papers.checking import Judged
+from verax.papers.checking import MOST_KEPT, Judged
 from verax.papers.exhibits import MEASURED, Exhibit, has_published
 from verax.papers.page import LINES, MOST_ROWS, SHORT, as_measured, as_published, label
 from verax.papers.picture import SCATTER
@@ -67,7 +67,9 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
     notes = [HOW_TO_READ, note]
     for exhibit in paper.exhibits:
         drawn = [chart for chart in charts if chart.exam == exhibit.name]
-        parts.append(_exhibit(exhibit, checked.tables[exhibit.name], drawn, notes))
+        parts.append(
+            _exhibit(checked.paper.name, exhibit, checked.tables[exhibit.name], drawn, notes)
+        )
         notes = []
     return parts
 
@@ -156,7 +158,11 @@ def _probes(checked: Checked) -> list[Part]:
 
 
 def _exhibit(
-    exhibit: Exhibit, table: pd.DataFrame, charts: Sequence[Chart], notes: Sequence[str]
+    paper: str,
+    exhibit: Exhibit,
+    table: pd.DataFrame,
+    charts: Sequence[Chart],
+    notes: Sequence[str],
 ) -> Part:
     rows = table[table["value"].notna()]
     text, shown, folded = "", Markup(), []
@@ -164,6 +170,10 @@ def _exhibit(
         text = "Nothing of it is in these results."
     elif len(rows) > MOST_ROWS or rows.empty:
         text = f"{len(table):,} rows, beside the results in {TABLES}/{exhibit.name}.csv."
+        if len(table) > MOST_KEPT:
+            text = (
+                f"{len(table):,} rows: verax papers table {paper} {exhibit.name} --csv prints them."
+            )
     elif charts and len(rows) > _OPEN:
         folded.append(("The numbers", _table(exhibit, rows)))
     else:

@@ -72,7 +72,7 @@ def report_page(result: Opened | pd.DataFrame, title: str | None = None) -> str:
         return _study_page(result, title)
     verdicts = {_name(result): result} if isinstance(result, Verdict) else dict(result)
     if not verdicts:
-        raise VeraxError("nothing to report: give at least one verdict")
+        raise VeraxError("nothing to report: give at least one verdict", code="option.missing")
     return _verdicts_page(verdicts, title)
 
 
@@ -83,7 +83,10 @@ def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
         paths: folders; `name=folder` names a verdict.
     """
     if not paths:
-        raise VeraxError("nothing to report: give the folder of a verdict, a study or a paper")
+        raise VeraxError(
+            "nothing to report: give the folder of a verdict, a study or a paper",
+            code="option.missing",
+        )
     if len(paths) == 1:
         result = open_path(paths[0])
         return result, _title(result)
@@ -95,11 +98,15 @@ def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
         opened = open_path(folder)
         several = {name: opened} if isinstance(opened, Verdict) else opened
         if not isinstance(several, Mapping):
-            raise VeraxError(f"{folder} is no verdict: several can be shown only if all are")
+            raise VeraxError(
+                f"{folder} is no verdict: several can be shown only if all are",
+                code="result.wrong-kind",
+            )
         for model, verdict in several.items():
             if model in verdicts:
                 raise VeraxError(
-                    f"two verdicts are called {model!r}: name them, as in one={folder}"
+                    f"two verdicts are called {model!r}: name them, as in one={folder}",
+                    code="option.duplicate",
                 )
             verdicts[model] = verdict
     return verdicts, _title(verdicts)

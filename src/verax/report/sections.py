@@ -12,7 +12,7 @@ from markupsafe import Markup
 from verax.drawing.chart import Chart
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, WITHHELD, Judged
 from verax.exams.judgement.subjects import MIXED, are_several
 from verax.exams.registry import EXAMS, tables_of
 from verax.exams.titles import exam_title, question, table_title
@@ -36,21 +36,30 @@ _COLUMN = 560
 """Pixels of the widest drawing that is seen whole in one of two columns (see page.css)."""
 _WIDTH, _HEIGHT = (re.compile(rf'<svg[^>]* {side}="([\d.]+)"') for side in ("width", "height"))
 _SIGNS = {
-    FOR: {"style": "for", "sign": "✓", "words": "speaks for it"},
-    AGAINST: {"style": "against", "sign": "✗", "words": "speaks against it"},
-    OPEN: {"style": "open", "sign": "?", "words": "leaves it open"},
+    FOR: {"style": "for", "sign": "✓", "words": "supports it"},
+    AGAINST: {"style": "against", "sign": "✗", "words": "contradicts it"},
+    OPEN: {"style": "open", "sign": "?", "words": "inconclusive"},
+    WITHHELD: {"style": "aside", "sign": "·", "words": "no verdict"},
     NOT_APPLICABLE: {"style": "aside", "sign": "·", "words": "not judged"},
 }
 """Verdict → its class of style, its sign and its words."""
-_MAY_BE_SHOWN = {FOR: "yes", AGAINST: "no", MIXED: "exams differ", OPEN: "cannot be told"}
-"""What is said of a score → whether it may be shown to people."""
-_KINDS = {
-    (True, False): "have exams for them and none against",
-    (True, True): "have exams for and against them",
-    (False, True): "have exams against them and none for",
-    (False, False): "are left open",
+_MAY_BE_SHOWN = {
+    FOR: "yes",
+    AGAINST: "no",
+    MIXED: "mixed",
+    OPEN: "inconclusive",
+    WITHHELD: "no verdict",
 }
-"""Whether an exam speaks for a model's attention, and whether one against it → in words."""
+"""Verdict on a score → whether it may be shown to people."""
+_KINDS = {
+    (True, False, False): "are supported by exams and contradicted by none",
+    (True, True, False): "are supported by some exams and contradicted by others",
+    (False, True, False): "are contradicted by exams and supported by none",
+    (False, False, False): "are inconclusive",
+    (False, False, True): "have no verdict",
+}
+"""Whether an exam supports a model's attention, one contradicts it, and there is no verdict → in
+words."""
 
 
 def first_screen(models: Sequence[ModelSummary], explorer: bool = False) -> Part:
@@ -230,16 +239,17 @@ def _marked(row: Judged) -> Markup:
 
 
 def _kinds(models: Sequence[ModelSummary]) -> list[Mapping[str, Any]]:
-    """How many models have exams for and against them; names of those with none against."""
-    kinds: dict[tuple[bool, bool], list[str]] = {key: [] for key in _KINDS}
+    """Return how many models are supported and contradicted; names of those only supported."""
+    kinds: dict[tuple[bool, bool, bool], list[str]] = {key: [] for key in _KINDS}
     for model in models:
         says = model.judgement.speaks
-        kinds[bool(says(FOR)), bool(says(AGAINST))].append(model.name)
+        withheld = bool(model.judgement.withheld)
+        kinds[bool(says(FOR)), bool(says(AGAINST)), withheld].append(model.name)
     return [
         {
             "number": len(names),
             "words": _KINDS[key],
-            "names": names if key == (True, False) and len(names) <= CARDS else [],
+            "names": names if key == (True, False, False) and len(names) <= CARDS else [],
         }
         for key, names in kinds.items()
         if names

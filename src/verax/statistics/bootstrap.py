@@ -76,7 +76,9 @@ def bootstrap(
     (5.0, 5, 1, 'bca')
     """
     if method not in METHODS:
-        raise VeraxError(f"unknown method {method!r}: {nearest(method, METHODS)}")
+        raise VeraxError(
+            f"unknown method {method!r}: {nearest(method, METHODS)}", code="option.unknown-value"
+        )
     _check(resamples, batch)
     kept, excluded = present(values)
     n = len(kept)
@@ -161,4 +163,4 @@ def _percentiles(distribution: Values) -> tuple[float, float]:
 def _check(resamples: int, batch: int | None) -> None:
     for name, number in (("resamples", resamples), ("batch", batch)):
         if number is not None and number < 1:
-            raise VeraxError(f"{name} must be at least 1, got {number}")
+            raise VeraxError(f"{name} must be at least 1, got {number}", code="option.out-of-range")

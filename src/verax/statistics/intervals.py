@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri, stdtrit
 
 LEVEL = 0.95
+"""The confidence level of every interval."""
 _Z = float(ndtri(0.5 + LEVEL / 2))
 
 Interval = tuple[float, float, float]
@@ -80,7 +81,7 @@ def quantile(values: NDArray[np.float64], q: float) -> Interval:
     if n == 0:
         return math.nan, math.nan, math.nan
     ordered = np.sort(values)
-    value = float(np.quantile(ordered, q))
+    value = 2 * float(np.quantile(ordered / 2, q))  # the difference of two may overflow
     if q in (0.0, 1.0):
         return value, math.nan, math.nan
     below = bdtr(np.arange(n + 1), n, q)  # P(at most k of n values lie below the quantile)

@@ -15,11 +15,20 @@ def numbers(values: ArrayLike, what: str = "values") -> Values:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise VeraxError(f"{what} must be numbers, NaN where there is none: {error}") from error
+        raise VeraxError(
+            f"{what} must be numbers, NaN where there is none: {error}",
+            code="statistics.bad-values",
+        ) from error
     if array.ndim != 1:
-        raise VeraxError(f"{what} must be one list of numbers, not of shape {array.shape}")
+        raise VeraxError(
+            f"{what} must be one list of numbers, not of shape {array.shape}",
+            code="statistics.bad-values",
+        )
     if np.isinf(array).any():
-        raise VeraxError(f"{what} must be finite, or NaN to be left out and counted: found ±inf")
+        raise VeraxError(
+            f"{what} must be finite, or NaN to be left out and counted: found ±inf",
+            code="statistics.bad-values",
+        )
     return array
 
 
@@ -40,7 +49,8 @@ def both_present(a: ArrayLike, b: ArrayLike) -> tuple[Values, Values, int]:
     if len(left) != len(right):
         raise VeraxError(
             f"pairs need as many values on each side, got {len(left)} and {len(right)}: "
-            "align them, with NaN where one is missing"
+            "align them, with NaN where one is missing",
+            code="statistics.bad-values",
         )
     kept = ~(np.isnan(left) | np.isnan(right))
     return left[kept], right[kept], int((~kept).sum())

@@ -22,7 +22,9 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     values = numbers(p, "p-values")
     made = np.flatnonzero(~np.isnan(values))
     if ((values[made] < 0) | (values[made] > 1)).any():
-        raise VeraxError("p-values must lie between 0 and 1, or be NaN")
+        raise VeraxError(
+            "p-values must lie between 0 and 1, or be NaN", code="statistics.bad-values"
+        )
     rising = made[np.argsort(values[made], kind="stable")]
     steps = values[rising] * np.arange(len(rising), 0, -1)
     adjusted = np.full(len(values), np.nan)

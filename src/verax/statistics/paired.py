@@ -71,15 +71,22 @@ def paired(
     0.125
     """
     if test not in TESTS:
-        raise VeraxError(f"unknown test {test!r}: {nearest(test, TESTS)}")
+        raise VeraxError(
+            f"unknown test {test!r}: {nearest(test, TESTS)}", code="option.unknown-value"
+        )
     if resamples < 1:
-        raise VeraxError(f"resamples must be at least 1, got {resamples}")
+        raise VeraxError(
+            f"resamples must be at least 1, got {resamples}", code="option.out-of-range"
+        )
     left, right, excluded = both_present(a, b)
     rounding = _ROUNDING * np.maximum(np.abs(left), np.abs(right))
     with np.errstate(over="ignore"):
         differences = left - right
     if np.isinf(differences).any():
-        raise VeraxError("values are too large: the difference of a pair is beyond any number")
+        raise VeraxError(
+            "values are too large: the difference of a pair is beyond any number",
+            code="statistics.bad-values",
+        )
     differences[np.abs(differences) <= rounding] = 0.0
     if not len(differences):
         p = math.nan
@@ -138,3 +145,4 @@ TESTS: dict[str, Callable[[Values, int, int], float]] = {
     "t": _t,
     "wilcoxon": _wilcoxon,
 }
+"""The tests of `paired`, by name."""

@@ -129,12 +129,20 @@ def _checked(
     used = [*names, value, seed, *([] if reason is None else [reason])]
     for name in used:
         if name not in frame.columns:
-            raise VeraxError(f"no column {name!r}: {nearest(name, map(str, frame.columns))}")
+            raise VeraxError(
+                f"no column {name!r}: {nearest(name, map(str, frame.columns))}",
+                code="result.unknown-name",
+            )
     for name in names:
         if used.count(name) > 1 or name in COLUMNS:
-            raise VeraxError(f"cannot group by {name!r}: the result has it too; rename it")
+            raise VeraxError(
+                f"cannot group by {name!r}: the result has it too; rename it",
+                code="option.conflict",
+            )
     if frame[seed].isna().any():
-        raise VeraxError(f"column {seed!r} must name a seed in every row")
+        raise VeraxError(
+            f"column {seed!r} must name a seed in every row", code="statistics.bad-values"
+        )
     return names
 
 

@@ -16,16 +16,44 @@ from verax.studies.adversaries import (
     seed_variance,
 )
 from verax.studies.comparison import Comparison, compare, load_comparison
-from verax.studies.grid import Study, read_study, shipped_studies
+from verax.studies.engines.engine import (
+    DIVERGED,
+    ERROR,
+    LOST,
+    OUT_OF_MEMORY,
+    Engine,
+    Failed,
+    Finished,
+    Job,
+    Progressed,
+)
+from verax.studies.engines.local import HereEngine, LocalEngine
+from verax.studies.engines.ray_engine import RayEngine
+from verax.studies.grid import Cell, Hardware, Study, read_study, shipped_studies
 from verax.studies.running.run import run_study
-from verax.studies.store import StudyResults, open_study, pack, unpack
+from verax.studies.store import Store, StudyResults, open_study, pack, unpack
 from verax.studies.sweep import Sweep, load_sweep, sweep_of
 from verax.studies.sweeping import LAMS, run_sweep
 
 __all__ = [
+    "DIVERGED",
+    "ERROR",
     "LAMS",
+    "LOST",
+    "OUT_OF_MEMORY",
     "Adversaries",
+    "Cell",
     "Comparison",
+    "Engine",
+    "Failed",
+    "Finished",
+    "Hardware",
+    "HereEngine",
+    "Job",
+    "LocalEngine",
+    "Progressed",
+    "RayEngine",
+    "Store",
     "Study",
     "StudyResults",
     "Sweep",

@@ -30,7 +30,7 @@ COLUMNS_OF_ALL = replace(
     key=("cell", "table", "row", "column"),
 )
 """The schema of all cells' summaries."""
-_KEPT = ("classes", "labels", "attended", "model")
+_KEPT = ("classes", "labels", "words", "attended", "model", "documents", "without_labels")
 """What a configuration's manifest has of its first cell's."""
 
 
@@ -103,7 +103,8 @@ def labelled(results: StudyResults) -> pd.DataFrame:
         COLUMNS_OF_ALL.check(summary[["cell", *(n for n in COLUMNS if n in summary)]], "summary")
     except SchemaError as error:
         raise VeraxError(
-            f"{results.name} has a summary that was changed ({error}): run the study again"
+            f"{results.name} has a summary that was changed ({error}): run the study again",
+            code="result.damaged",
         ) from error
     cells = varying(summary)
     names = dict(zip(cells.index, configuration_names(cells), strict=True))

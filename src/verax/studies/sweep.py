@@ -51,7 +51,8 @@ def measures_of(verdict: Verdict) -> pd.DataFrame:
     if not set(exams) & set(SWEPT):
         raise VeraxError(
             f"a verdict of these exams ({', '.join(exams) or 'none'}) has nothing to sweep: "
-            f"take {' or '.join(SWEPT)}"
+            f"take {' or '.join(SWEPT)}",
+            code="exam.not-applicable",
         )
     return verdict.document_values()
 
@@ -170,7 +171,9 @@ class Sweep(Result):
         """
         if lam not in set(self.instances["lam"]):
             known = ", ".join(f"{value:g}" for value in sorted(set(self.instances["lam"])))
-            raise VeraxError(f"no λ of {lam:g} in this sweep: it has {known}")
+            raise VeraxError(
+                f"no λ of {lam:g} in this sweep: it has {known}", code="result.unknown-name"
+            )
         rows = []
         for measure, instances in self.instances.groupby("measure", sort=False, observed=True):
             values = instances.pivot_table(index="id", columns="lam", values="value", dropna=False)
@@ -218,7 +221,8 @@ class Sweep(Result):
         if others:
             raise VeraxError(
                 f"these cells differ in {', '.join(others)} beside λ and seed: pick some, such as "
-                f"{others[0]}=…"
+                f"{others[0]}=…",
+                code="result.incomparable",
             )
         cells = results.cells.set_index("cell").loc[keys]
         points = zip(cells["lam"], cells["seed"], keys, strict=True)
@@ -246,7 +250,9 @@ def load_sweep(folder: str | Path) -> Sweep:
 def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
     """The sweep that verdicts by (λ, seed) make up, whoever trained and examined the models."""
     if not verdicts:
-        raise VeraxError("no verdict to make a sweep of: give at least one, by (lam, seed)")
+        raise VeraxError(
+            "no verdict to make a sweep of: give at least one, by (lam, seed)", code="option.empty"
+        )
     parts = []
     for (lam, seed), verdict in sorted(verdicts.items()):
         part = measures_of(verdict)
@@ -258,7 +264,10 @@ def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
         for v in verdicts.values()
     }
     if len(kinds) > 1:
-        raise VeraxError("these verdicts are of different corpora or splits: a sweep is of one")
+        raise VeraxError(
+            "these verdicts are of different corpora or splits: a sweep is of one",
+            code="result.incomparable",
+        )
     instances = pd.concat(parts, ignore_index=True)
     lams, seeds = sorted({float(lam) for lam, _ in verdicts}), sorted({s for _, s in verdicts})
     manifest = {"format": Sweep.format, "verax": __version__, "lams": lams, "seeds": seeds}

@@ -78,12 +78,17 @@ def run_sweep(
     seeds = [int(check("seed", seed, int, SEED)) for seed in _several("seeds", seeds)]
     exams = chosen_exams([exams] if isinstance(exams, str) else exams)
     if not set(exams) & set(EXAMINED):
-        raise VeraxError(f"a sweep needs measures of {' or '.join(EXAMINED)}: name one of them")
+        raise VeraxError(
+            f"a sweep needs measures of {' or '.join(EXAMINED)}: name one of them",
+            code="option.missing",
+        )
     check_split(split)
     sample = None if sample is None else check("sample", sample, int, {"minimum": 1})
     for name in ("projection", "lam"):
         if name in options:
-            raise VeraxError(f"option {name!r} is what a sweep sets: leave it out")
+            raise VeraxError(
+                f"option {name!r} is what a sweep sets: leave it out", code="option.conflict"
+            )
     known = names(ModelOptions, TrainingOptions)
     examined = divide_options(exams, {n: v for n, v in options.items() if n not in known}, known)
     training = {n: v for n, v in options.items() if n in known}
@@ -164,7 +169,9 @@ def _performed(
             runner.run(HereEngine(device, progress), [cell])
         failure = runner.ran.failed.get(cell.key)
         if failure is not None:
-            error = VeraxError(f"{study.labels[cell.key]}: {failure['error']}")
+            error = VeraxError(
+                f"{study.labels[cell.key]}: {failure['error']}", code="study.cell-failed"
+            )
             error.add_note(str(failure["traceback"]))
             raise error
         yield cell, open_study(folder).verdict(cell.key)
@@ -172,10 +179,15 @@ def _performed(
 
 def _several(name: str, values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
+        raise VeraxError(
+            f"{name} is {values!r}: give a list of numbers, such as [0, 1]",
+            code="option.wrong-type",
+        )
     listed = list(values)
     if not listed:
-        raise VeraxError(f"nothing to sweep: {name} is empty, give at least one")
+        raise VeraxError(
+            f"nothing to sweep: {name} is empty, give at least one", code="option.empty"
+        )
     return listed
 
 

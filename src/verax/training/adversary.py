@@ -29,6 +29,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.divergence_between import CachedOutputs, DivergenceBetween, divergences
 from verax.models.head import probabilities
 from verax.models.options import ModelOptions
+from verax.models.pooled import evaluation_mode
 from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
@@ -105,7 +106,7 @@ def train_adversary(
     refuse_other_corpus(base, corpus)
     model_options, settings = as_inherited(base, options)
     where, budget = resolve_device(device), settings.max_tokens
-    with shown(progress) as display, repeatable(where):
+    with shown(progress) as display, repeatable(where), evaluation_mode(base):
         prepared = prepare(
             corpus,
             model_options,
@@ -155,7 +156,8 @@ def as_inherited(
     if options.projection == UNIFORM:
         raise VeraxError(
             f"option 'projection' is {UNIFORM!r}: an adversary's attention must be free to move, "
-            "leave it out"
+            "leave it out",
+            code="option.conflict",
         )
     return options, settings
 
@@ -164,7 +166,8 @@ def refuse_uniform(base: AttentionClassifier) -> None:
     if base.options.projection == UNIFORM:
         raise VeraxError(
             "the base's attention is uniform whatever it reads, and cannot move: give a base with "
-            "another projection"
+            "another projection",
+            code="model.unsuitable-base",
         )
 
 

@@ -80,7 +80,10 @@ def train_guided(
     if not isinstance(guide, AttentionClassifier):
         guide = load(guide, device=device)
     if guide.options.hierarchical:
-        raise VeraxError("a guide attends words, not sentences: hierarchical models cannot guide")
+        raise VeraxError(
+            "a guide attends words, not sentences: hierarchical models cannot guide",
+            code="model.unsuitable-guide",
+        )
     refuse_other_corpus(guide, corpus)
     model_options, settings = inherit(guide, options, DEFAULTS, FIXED)
     where = resolve_device(device)

@@ -28,6 +28,8 @@ _ASK_EVERY = 50
 class Diverged(VeraxError):  # noqa: N818 (it says what happened)
     """Training came to a loss that is not finite."""
 
+    code = "training.diverged"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -81,7 +83,8 @@ class Loop:
         if math.isnan(before[options.metric]):
             raise VeraxError(
                 f"metric {options.metric!r} is not defined on this validation split: f1 is for two "
-                "classes, roc_auc needs documents of every class; choose accuracy or macro_f1"
+                "classes, roc_auc needs documents of every class; choose accuracy or macro_f1",
+                code="option.not-applicable",
             )
         rows = [{"epoch": 0, "train_loss": math.nan, **before, "lr": options.lr}]
         best, best_epoch, since = math.nan, 0, 0

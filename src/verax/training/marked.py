@@ -70,7 +70,8 @@ def marks_of(documents: Documents) -> Ragged:
     if documents.rationales is None:
         raise VeraxError(
             "these documents have no marks of words: give a corpus with a rationale for each, such "
-            "as 'planted'"
+            "as 'planted'",
+            code="corpus.no-rationales",
         )
     return documents.rationales
 
@@ -143,7 +144,9 @@ def train_marked(
     """
     check("seed", seed, int, SEED)
     if move not in (TOWARDS, AWAY, None):
-        raise VeraxError(f"move is {move!r}: expected {TOWARDS!r}, {AWAY!r} or None")
+        raise VeraxError(
+            f"move is {move!r}: expected {TOWARDS!r}, {AWAY!r} or None", code="option.unknown-value"
+        )
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
     settings = build(TrainingOptions, training_values)
     if move is not None:

@@ -17,6 +17,8 @@ from verax.training.metrics import METRICS
 
 @dataclass(frozen=True)
 class TrainingOptions:
+    """How a classifier is trained: the training options of `train`."""
+
     epochs: int = option(
         8, "passes over the training documents, at most", minimum=1, maximum=ROUNDS
     )
@@ -61,6 +63,7 @@ class TrainingOptions:
                 f"select_from ({self.select_from}) is beyond the last epoch ({self.epochs}): "
                 "lower it, or raise epochs",
                 options=["select_from", "epochs"],
+                code="option.conflict",
             )
 
 

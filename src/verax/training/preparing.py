@@ -58,7 +58,8 @@ def prepare(
     if not corpus.is_labelled:
         raise VeraxError(
             f"corpus {corpus.name!r} has no labels to learn from: name their column with "
-            "label_column"
+            "label_column",
+            code="corpus.no-labels",
         )
     options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
     for name, documents in corpus.splits.items():
@@ -209,7 +210,8 @@ def inherit(
         if name in changes and changes[name] != standing[name]:
             raise VeraxError(
                 f"option {name!r} is {changes[name]!r}: it must stay {standing[name]!r}, "
-                "leave it out"
+                "leave it out",
+                code="option.conflict",
             )
     model_values, training_values = divide({**standing, **changes}, ModelOptions, TrainingOptions)
     options, settings = build(ModelOptions, model_values), build(TrainingOptions, training_values)
@@ -223,12 +225,14 @@ def refuse_other_corpus(model: AttentionClassifier, corpus: Corpus) -> None:
     if corpus.classes != model.classes:
         raise VeraxError(
             f"the corpus has classes {corpus.classes}, the model {model.classes}: "
-            "give the corpus it was trained on"
+            "give the corpus it was trained on",
+            code="corpus.unknown-class",
         )
     if corpus.tokeniser != model.tokeniser:
         raise VeraxError(
             f"the corpus is read by {corpus.tokeniser}, the model by {model.tokeniser}: "
-            "load the corpus with the model's tokeniser"
+            "load the corpus with the model's tokeniser",
+            code="corpus.tokenizer-mismatch",
         )
 
 
@@ -240,9 +244,12 @@ def _refuse_lost_vectors(vectors: str, known_hash: str | None) -> None:
     )
     if not path.is_file():
         raise VeraxError(
-            f"the word vectors this model began with, {path.name}, are not here: {remedy} ones"
+            f"the word vectors this model began with, {path.name}, are not here: {remedy} ones",
+            code="file.missing",
         )
     if known_hash is not None and file_hash(vectors) != known_hash:
         raise VeraxError(
-            f"{path.name} is not the file of word vectors that this model began with: {remedy} ones"
+            f"{path.name} is not the file of word vectors that this model began with: "
+            f"{remedy} ones",
+            code="vectors.changed",
         )

@@ -48,13 +48,14 @@ def candidates(grounding: str, text: str | None) -> list[float]:
         raise VeraxError(
             f"strength {AUTO!r} is for grounding {' and '.join(STRENGTHS)}, not {grounding!r}",
             options=["strength", "grounding"],
+            code="option.conflict",
         )
     if text is None:
         return list(STRENGTHS[grounding])
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
         message = "strengths is empty: give numbers with commas between them, as in 1,10"
-        raise VeraxError(message, options=["strengths"])
+        raise VeraxError(message, options=["strengths"], code="option.empty")
     values = [parse("strengths", part, float) for part in parts]
     return sorted({check("strengths", value, float, {"above": 0}) for value in values})
 

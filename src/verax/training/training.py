@@ -65,7 +65,7 @@ def train(
     check("seed", seed, int, SEED)
     values = _with_strengths_as_text(options)
     call: dict[str, Any] = {"seed": seed, "device": device, "progress": progress}
-    if values.get("strength") == AUTO:
+    if isinstance(strength := values.get("strength"), str) and strength == AUTO:
         model = _train_at_chosen_strength(corpus, values, call, keep, done)
     else:
         model = _train(corpus, values, **call)
@@ -118,7 +118,10 @@ def _train_at_chosen_strength(
     settings = build(TrainingOptions, training_values)
     strengths = candidates(model_options.grounding, settings.strengths)
     if keep is not None and Path(keep).exists() and not Path(keep).is_dir():
-        raise VeraxError(f"cannot keep candidates in {keep}: it is a file, choose another place")
+        raise VeraxError(
+            f"cannot keep candidates in {keep}: it is a file, choose another place",
+            code="output.wrong-kind",
+        )
     if keep is not None:
         refuse_unwritable(Path(keep) / "model")
     model_options.resolved(len(corpus.classes))

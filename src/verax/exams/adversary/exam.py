@@ -60,7 +60,8 @@ class AdversaryOptions:
         if not epsilons or not 0 <= epsilons[0] <= epsilons[-1] <= 1:
             raise VeraxError(
                 f"epsilons is {self.epsilons!r}: expected changes of a probability from 0 to 1, "
-                "with commas between them, as in 0.01,0.05,1"
+                "with commas between them, as in 0.01,0.05,1",
+                code="option.malformed",
             )
         return epsilons
 

@@ -29,9 +29,9 @@ class Adversary:
     weights        (batch, items)    α', on the simplex, zero where masked
     jsd            (batch,)          JSD(α', α) in nats, at most ln 2
     change         (batch,)          |Δp| of the class decided for
-    decision_kept  (batch,) bool     whether α' decides the same
-    certified      (batch,) bool     nothing that keeps the prediction diverges more than α'
-    upper_bound    (batch,)          what no such attention exceeds; `jsd` where certified
+    decision_kept  (batch,) bool     whether the decision under α' is the same
+    certified      (batch,) bool     whether no attention with the same prediction diverges more
+    upper_bound    (batch,)          an upper bound of `jsd`; equal to it where certified
     logits         (batch, classes)  under α', one column if the item logits had one
     """
 
@@ -202,7 +202,8 @@ def refuse_classless(item_logits: Tensor) -> None:
     if item_logits.dim() != 3 or 0 in item_logits.shape[1:]:
         raise VeraxError(
             f"item_logits has shape {tuple(item_logits.shape)}: expected (batch, items, classes) "
-            "with at least one item and one class"
+            "with at least one item and one class",
+            code="tensor.wrong-shape",
         )
 
 
@@ -211,19 +212,26 @@ def checked_weights(weights: Tensor, mask: Tensor) -> Tensor:
     if weights.dim() != 2 or mask.dtype != torch.bool or mask.shape != weights.shape:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
-            f"{tuple(weights.shape)}, (batch, items)"
+            f"{tuple(weights.shape)}, (batch, items)",
+            code="tensor.wrong-shape",
         )
     if weights.shape[1] == 0:
         raise VeraxError(
             f"weights has shape {tuple(weights.shape)}: expected (batch, items) with at least one "
-            "item"
+            "item",
+            code="tensor.wrong-shape",
         )
     inside = weights.detach().double().masked_fill(~mask, 0.0)
     if not bool((inside.isfinite() & (inside >= 0)).all()):
-        raise VeraxError("weights are negative, NaN or infinite: expected a row on the simplex")
+        raise VeraxError(
+            "weights are negative, NaN or infinite: expected a row on the simplex",
+            code="tensor.bad-values",
+        )
     total = inside.sum(-1, keepdim=True)
     if not bool((total > 0).all()):
-        raise VeraxError("a row of weights has no item with weight: leave it out")
+        raise VeraxError(
+            "a row of weights has no item with weight: leave it out", code="tensor.bad-values"
+        )
     return inside / total
 
 
@@ -232,9 +240,12 @@ def checked_logits(item_logits: Tensor, mask: Tensor) -> Tensor:
     if item_logits.dim() != 3 or item_logits.shape[:2] != mask.shape:
         raise VeraxError(
             f"item_logits has shape {tuple(item_logits.shape)}: expected "
-            f"({mask.shape[0]}, {mask.shape[1]}, classes) as weights"
+            f"({mask.shape[0]}, {mask.shape[1]}, classes) as weights",
+            code="tensor.wrong-shape",
         )
     says = item_logits.detach().double().masked_fill(~mask.unsqueeze(-1), 0.0)
     if not bool(says.isfinite().all()):
-        raise VeraxError("item_logits are NaN or infinite: expected finite numbers")
+        raise VeraxError(
+            "item_logits are NaN or infinite: expected finite numbers", code="tensor.bad-values"
+        )
     return says

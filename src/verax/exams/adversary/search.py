@@ -176,7 +176,8 @@ def search_through(
     if own_logits.dim() != 2 or len(own_logits) != len(original):
         raise VeraxError(
             f"the answer to weights of shape {(1, *original.shape)} has shape "
-            f"{(1, *own_logits.shape)}: expected (1, {len(original)}, classes)"
+            f"{(1, *own_logits.shape)}: expected (1, {len(original)}, classes)",
+            code="tensor.wrong-shape",
         )
     at_once = max(1, max_items // max(1, original.numel()))
     head = AnyHead(answer, own_logits, at_once, options)
@@ -238,12 +239,15 @@ def _each(
 
 def _keys(mask: Tensor, keys: Tensor | None, options: SearchOptions) -> Tensor:
     if options.restarts < 1:
-        raise VeraxError(f"restarts is {options.restarts}: expected 1 or more")
+        raise VeraxError(
+            f"restarts is {options.restarts}: expected 1 or more", code="option.out-of-range"
+        )
     if keys is None:
         return torch.arange(len(mask), device=mask.device)
     if keys.shape != mask.shape[:1] or keys.dtype != torch.long:
         raise VeraxError(
             f"keys is {keys.dtype} of shape {tuple(keys.shape)}: expected torch.int64 of shape "
-            f"({len(mask)},), one for each document"
+            f"({len(mask)},), one for each document",
+            code="tensor.wrong-shape",
         )
     return keys

@@ -93,7 +93,10 @@ class AgreementExam(Exam):
             for on in ("inputs", "items")
         }
         if not any(self.names.values()) and not self.importances:
-            raise VeraxError("nothing to compare attention with: name importances of inputs, items")
+            raise VeraxError(
+                "nothing to compare attention with: name importances of inputs, items",
+                code="importance.missing",
+            )
         self._levels: dict[str, str] = {}
 
     @torch.no_grad()
@@ -159,7 +162,8 @@ class AgreementExam(Exam):
                 raise VeraxError(
                     f"importance {name!r} is {tensor.dtype} of shape {tuple(tensor.shape)}, "
                     f"expected floating-point numbers of shape {tuple(trace.mask.shape)}, one for "
-                    f"each item, or {tuple(trace.tokens.shape)}, one for each token"
+                    f"each item, or {tuple(trace.tokens.shape)}, one for each token",
+                    code="importance.wrong-scores",
                 )
             # batches come longest first: it is the first that tells tokens from sentences
             on = self._levels.setdefault(
@@ -167,7 +171,8 @@ class AgreementExam(Exam):
             )
             if tensor.shape != (trace.mask if on == "items" else trace.tokens).shape:
                 raise VeraxError(
-                    f"importance {name!r} scores items in one batch, tokens in the next"
+                    f"importance {name!r} scores items in one batch, tokens in the next",
+                    code="importance.wrong-scores",
                 )
             by_level[on][name] = tensor.double()
         inputs = {name: sum_by_item(scores, trace) for name, scores in by_level["inputs"].items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, RANKS, pair_of
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, pair_of
 from verax.exams.agreement.measures import pair as row_of
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
@@ -11,13 +11,13 @@ from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import beside, listed, of_all, with_interval
 from verax.exams.judgement.row import ATTENTION, Judged, lean
 from verax.exams.judgement.subjects import is_derived
-from verax.exams.measures import Classes, MeasurePlace
+from verax.exams.measures import UNIT_INTERVAL, Classes, MeasurePlace
 from verax.models.encoders import ENCODERS
 from verax.models.kinds import PREDICT, TRANSFORMER
 
 _DELETING, _GRADIENT = "leave-one-out", "gradient"
-LIMIT_RANGES = {"for_above": RANKS, "against_below": RANKS}
-"""Limit → the least and the most it can be."""
+LIMIT_RANGES = {"for_above": UNIT_INTERVAL, "against_below": UNIT_INTERVAL}
+"""Limit → the least and the most it can be: not below random order, whose τ is 0."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:

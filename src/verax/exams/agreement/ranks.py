@@ -98,7 +98,10 @@ def top_k_overlap(a: Tensor, b: Tensor, k: int, mask: Tensor) -> Tensor:
         k: how many positions to compare, at least 1.
     """
     if k < 1:
-        raise VeraxError(f"k is {k}, expected at least 1: how many positions to compare")
+        raise VeraxError(
+            f"k is {k}, expected at least 1: how many positions to compare",
+            code="option.out-of-range",
+        )
     return _by_rows(partial(_overlap, k), a, b, mask)
 
 
@@ -131,17 +134,22 @@ def _reasons(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
 def _check(a: Tensor, b: Tensor, mask: Tensor) -> None:
     for name, tensor in (("a", a), ("b", b), ("mask", mask)):
         if not isinstance(tensor, torch.Tensor):
-            raise VeraxError(f"{name} is a {type(tensor).__name__}, expected a torch.Tensor")
+            raise VeraxError(
+                f"{name} is a {type(tensor).__name__}, expected a torch.Tensor",
+                code="tensor.wrong-shape",
+            )
     if mask.dtype != torch.bool or mask.dim() != 2:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of shape "
-            "(batch, positions): True where there is a position to rank"
+            "(batch, positions): True where there is a position to rank",
+            code="tensor.wrong-shape",
         )
     for name, tensor in (("a", a), ("b", b)):
         if tensor.shape != mask.shape or not tensor.is_floating_point():
             raise VeraxError(
                 f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}, expected floating-point "
-                f"numbers of shape {tuple(mask.shape)} as mask"
+                f"numbers of shape {tuple(mask.shape)} as mask",
+                code="tensor.wrong-shape",
             )
 
 

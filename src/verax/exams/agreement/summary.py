@@ -53,10 +53,9 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def _pair(table: str, row: str, frame: pd.DataFrame) -> Iterator[Cell]:
     *spread, documents = spread_cells(table, row, "tau", defined(frame["kendall"]), len(frame))
     yield from spread
-    if "p" in frame:  # tables saved before there were p-values have none
-        p = defined(frame["p"])
-        share = proportion(int((p <= SIGNIFICANT).sum()), len(p))
-        yield percent_cell(table, row, "significant", share, len(p))
+    p = defined(frame["p"])
+    share = proportion(int((p <= SIGNIFICANT).sum()), len(p))
+    yield percent_cell(table, row, "significant", share, len(p))
     for column in ("spearman", "overlap"):
         if column in frame:
             values = defined(frame[column])

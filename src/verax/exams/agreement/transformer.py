@@ -42,10 +42,16 @@ class TransformerAgreement(AgreementExam):
 
     def setup(self) -> None:
         if self.options.items.strip():
-            raise VeraxError("items: words are the items of this model, give inputs alone")
+            raise VeraxError(
+                "items: words are the items of this model, give inputs alone",
+                code="option.not-applicable",
+            )
         self._controls = names_of(self.options.inputs, "inputs", None)
         if not self._controls:
-            raise VeraxError("nothing to compare scores with: name importances of inputs")
+            raise VeraxError(
+                "nothing to compare scores with: name importances of inputs",
+                code="importance.missing",
+            )
 
     def begin(self, model: Any, documents: Any) -> None:
         """Check what only the model can tell: its importances."""

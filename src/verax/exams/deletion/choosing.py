@@ -47,10 +47,14 @@ def choose_head(
         `examine(model, corpus, "deletion", rankings="attention@3.2")`.
     """
     if getattr(model, "kind", None) != TRANSFORMER:
-        raise VeraxError("choose_head needs a Transformer, as verax.from_transformers makes it")
+        raise VeraxError(
+            "choose_head needs a Transformer, as verax.from_transformers makes it",
+            code="model.wrong-type",
+        )
     if split in REPORTED:
         raise VeraxError(
-            f"split is {split!r}, on which results are reported: choose a head on validation"
+            f"split is {split!r}, on which results are reported: choose a head on validation",
+            code="option.not-applicable",
         )
     heads = [
         f"attention@{layer}.{head}"
@@ -82,6 +86,7 @@ def choose_head(
     shares = shares[shares["row"].isin(heads)]
     if shares.empty:
         raise VeraxError(
-            f"no decision of {split} changes without part of its words: choose on more documents"
+            f"no decision of {split} changes without part of its words: choose on more documents",
+            code="corpus.too-small",
         )
     return str(shares["row"].to_numpy()[shares["value"].to_numpy().argmin()])

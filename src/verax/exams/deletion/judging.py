@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from verax.exams.deletion.measures import (
     BEST,
     DELETION,
@@ -20,18 +18,18 @@ from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import listed, of_all, with_interval
 from verax.exams.judgement.row import ATTENTION, FOR, OPEN, Judged, lean
 from verax.exams.judgement.subjects import is_derived
-from verax.exams.measures import AT_LEAST_ZERO, UNIT_INTERVAL, VALUE, MeasurePlace
+from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE, UNIT_INTERVAL, VALUE, MeasurePlace
 
 LIMITS = {"for_above": 25.0, "against_below": 10.0, "p_below": 0.05, "least_documents": 20.0}
 """From where on a score is taken to find the words that matter: set by hand, where no calibration
 says it of the attention."""
 LIMIT_RANGES = {
-    "for_above": (-math.inf, 100.0),
-    "against_below": (-math.inf, 100.0),
+    "for_above": PERCENT_RANGE,
+    "against_below": PERCENT_RANGE,
     "p_below": UNIT_INTERVAL,
     "least_documents": AT_LEAST_ZERO,
 }
-"""Limit → the least and the most it can be."""
+"""Limit → the least and the most it can be: not below random order, whose gain is 0."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:

@@ -102,12 +102,16 @@ def scores_of(
             raise VeraxError(
                 f"importance {name!r} is {given.dtype} of shape {tuple(given.shape)}, expected "
                 f"floating-point numbers of shape {tuple(trace.batch.words.shape)}: a score for "
-                "each word"
+                "each word",
+                code="importance.wrong-scores",
             )
         scores[name] = given.double()
     for name, values in scores.items():
         if not bool(values.masked_fill(~trace.batch.words, 0.0).isfinite().all()):
-            raise VeraxError(f"importance {name!r} is NaN or infinite at a word: it ranks nothing")
+            raise VeraxError(
+                f"importance {name!r} is NaN or infinite at a word: it ranks nothing",
+                code="importance.wrong-scores",
+            )
     return scores
 
 

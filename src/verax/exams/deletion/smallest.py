@@ -28,13 +28,13 @@ _FIRST_SETS = 64
 
 @dataclass(frozen=True, eq=False)
 class SmallestSets:
-    """Bounds of the smallest sets of words.
+    """Lower and upper bounds on the size of the smallest sets of words.
 
-    lower    (batch,) long: no smaller set does it; above `words` where it is proven that none does
-    upper    (batch,) long: the words of the smallest set that was found; −1 where none was
+    lower    (batch,) long: no smaller set exists; above `words` where provably no set exists
+    upper    (batch,) long: the size of the smallest set found; −1 where none was found
     members  (batch, words) bool: that set
     words    (batch,) long: how many words there are
-    passes   (batch,) long: sets that the model was asked about
+    passes   (batch,) long: the number of sets evaluated
     """
 
     lower: Tensor
@@ -116,10 +116,14 @@ def _check(mask: Tensor, beam: int, budget: int) -> None:
     if mask.dim() != 2 or mask.dtype != torch.bool:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of shape "
-            "(batch, words)"
+            "(batch, words)",
+            code="tensor.wrong-shape",
         )
     if beam < 1 or budget < 0:
-        raise VeraxError(f"beam is {beam} and budget {budget}: expected 1 or more, and 0 or more")
+        raise VeraxError(
+            f"beam is {beam} and budget {budget}: expected 1 or more, and 0 or more",
+            code="option.out-of-range",
+        )
 
 
 def by_position(mask: Tensor, orders: Tensor | None) -> Tensor:

@@ -94,16 +94,21 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
     tensors = {"weights": weights, "item_logits": item_logits, "mask": mask, "bias": bias}
     for name, value in tensors.items():
         if not isinstance(value, torch.Tensor) and not (name == "bias" and value is None):
-            raise VeraxError(f"{name} is a {type(value).__name__}, expected a torch.Tensor")
+            raise VeraxError(
+                f"{name} is a {type(value).__name__}, expected a torch.Tensor",
+                code="tensor.wrong-shape",
+            )
     if weights.dim() != 2 or weights.shape[1] == 0 or not weights.is_floating_point():
         raise VeraxError(
             f"weights is {weights.dtype} of shape {tuple(weights.shape)}, expected floating-point "
-            "numbers of shape (batch, items), at least one item wide"
+            "numbers of shape (batch, items), at least one item wide",
+            code="tensor.wrong-shape",
         )
     if mask.shape != weights.shape or mask.dtype != torch.bool:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of shape "
-            f"{tuple(weights.shape)} as weights: True where there is an attended item"
+            f"{tuple(weights.shape)} as weights: True where there is an attended item",
+            code="tensor.wrong-shape",
         )
     if (
         item_logits.dim() != 3
@@ -113,22 +118,28 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
     ):
         raise VeraxError(
             f"item_logits is {item_logits.dtype} of shape {tuple(item_logits.shape)}, expected "
-            f"floating-point numbers of shape ({weights.shape[0]}, {weights.shape[1]}, classes)"
+            f"floating-point numbers of shape ({weights.shape[0]}, {weights.shape[1]}, classes)",
+            code="tensor.wrong-shape",
         )
     if bias is not None and bias.shape != item_logits.shape[2:]:
         raise VeraxError(
             f"bias has shape {tuple(bias.shape)}, expected ({item_logits.shape[2]},): one number "
-            "for each class of item_logits"
+            "for each class of item_logits",
+            code="tensor.wrong-shape",
         )
     inside = weights.masked_fill(~mask, 0.0)
     if not bool((inside >= 0).all()):  # NaN is not
-        raise VeraxError("weights has a negative number or NaN at an item, expected weights ≥ 0")
+        raise VeraxError(
+            "weights has a negative number or NaN at an item, expected weights ≥ 0",
+            code="tensor.bad-values",
+        )
     off = (inside.double().sum(-1) - 1).abs().masked_fill(~mask.any(-1), 0.0)
     if bool((off > _SUM_TOLERANCE).any()):
         row = int(off.argmax())
         raise VeraxError(
             f"weights of row {row} sum to {float(inside[row].double().sum()):.6g} over "
-            "its items, expected 1: pass them as they are after the projection"
+            "its items, expected 1: pass them as they are after the projection",
+            code="tensor.bad-values",
         )
     for name, values in (("item_logits", item_logits), ("bias", bias)):
         if values is None:
@@ -140,7 +151,10 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
         if values is item_logits:
             finite |= ~mask.unsqueeze(-1)
         if not bool(finite.all()):
-            raise VeraxError(f"{name} has NaN or infinity at an item, expected finite numbers")
+            raise VeraxError(
+                f"{name} has NaN or infinity at an item, expected finite numbers",
+                code="tensor.bad-values",
+            )
 
 
 def checked_importance(name: str, importance: Tensor, mask: Tensor) -> Tensor:
@@ -148,10 +162,14 @@ def checked_importance(name: str, importance: Tensor, mask: Tensor) -> Tensor:
     if importance.shape != mask.shape or not importance.is_floating_point():
         raise VeraxError(
             f"{name} is {importance.dtype} of shape {tuple(importance.shape)}, expected "
-            f"floating-point numbers of shape {tuple(mask.shape)}: one for each item"
+            f"floating-point numbers of shape {tuple(mask.shape)}: one for each item",
+            code="tensor.wrong-shape",
         )
     if bool((importance.isnan() & mask).any()):
-        raise VeraxError(f"{name} has NaN at an item: every item needs a place in the ranking")
+        raise VeraxError(
+            f"{name} has NaN at an item: every item needs a place in the ranking",
+            code="tensor.bad-values",
+        )
     return importance.double().clamp(min=torch.finfo(torch.float64).min)
 
 

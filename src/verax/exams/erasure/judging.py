@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from verax.exams.erasure.measures import (
@@ -93,7 +93,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"decisions that change with the fewest {item}s erased, most attended {item}s first",
             listed(others),
             f"{sentence}{'' if number.n >= least else ': too few to judge'}.{only}",
-            _of_erased(model, number.n),
+            _over_changed_by_a_part(model, number),
             f"for it above {above:g}% and random order, against it below {below:g}% or random "
             f"order; judged from {least:g} documents on",
             reason="" if number.n >= least else f"{number.n:,} documents, {least:g} needed",
@@ -134,6 +134,49 @@ def fraction_of(model: ModelSummary) -> Number | None:
     return model.number(FRACTION.id, ATTENTION, "mean")
 
 
+def _over_changed_by_a_part(model: ModelSummary, number: Number) -> str:
+    """Name the documents of a number over those whose decision a part of the items changes."""
+    only, never = (_count(model, row) or 0 for row in ("all_weight_needed", "no_erasure_flips"))
+    others = {"change only when all is erased": only, "never": never}
+    return _documents(model, number, "that change before all is erased", others)
+
+
+def _over_changed_by_attention(model: ModelSummary, number: Number) -> str:
+    """Name the documents of a number over those whose decision attention's order changes.
+
+    These include the documents that change only when all is erased.
+    """
+    examined, only, never = (
+        _count(model, row) or 0 for row in ("examined", "all_weight_needed", "no_erasure_flips")
+    )
+    which = "that change in this order"
+    if only:
+        part = number.n - only
+        which += f" ({part:,} can change before all is erased, {only:,} cannot)"
+    elsewhere = max(examined - number.n - never, 0)
+    return _documents(
+        model, number, which, {"change only in another order": elsewhere, "never": never}
+    )
+
+
+def _over_examined(model: ModelSummary, number: Number) -> str:
+    """Name the documents of a number over all that were examined."""
+    only, never = (_count(model, row) or 0 for row in ("all_weight_needed", "no_erasure_flips"))
+    part = number.n - only - never
+    changes = [f"{part:,} change before all is erased"]
+    changes += [f"{only:,} only when all is erased"] if only else []
+    changes += [f"{never:,} never"] if never else []
+    return _documents(model, number, f"({', '.join(changes)})", {})
+
+
+def _documents(model: ModelSummary, number: Number, which: str, others: Mapping[str, int]) -> str:
+    """Name the documents of a number, then count each of the others once."""
+    one_item = _count(model, "one_item") or 0
+    others = {**others, f"{'has' if one_item == 1 else 'have'} one {model.item}": one_item}
+    rest = ", ".join(f"{count:,} {what}" for what, count in others.items() if count)
+    return f"of {model.documents(number)} {which}{f'; {rest}' if rest else ''}"
+
+
 @dataclass(frozen=True)
 class Way:
     """A number that erasure is judged by where limits of it were measured.
@@ -143,6 +186,7 @@ class Way:
     measure id of the number
     label   what it is, in a line
     told    the same with its number, as a sentence
+    over    names the documents that the number is over
     unit    after its limits
     """
 
@@ -151,6 +195,7 @@ class Way:
     measure: str
     label: str
     told: str
+    over: Callable[[ModelSummary, Number], str]
     unit: str = "%"
 
     @property
@@ -167,6 +212,7 @@ WAYS = (
         "attended {item}s first",
         "Erasing from the most attended {item} down goes {number} of the way from random order to "
         "the smallest sets that change decisions",
+        _over_changed_by_a_part,
     ),
     Way(
         ("fraction_for_below", "fraction_against_above"),
@@ -174,8 +220,9 @@ WAYS = (
         FRACTION.id_of(ATTENTION, "mean"),
         "share of the {item}s that is erased when the decision changes, most attended {item}s "
         "first",
-        "Erasing from the most attended {item} down takes a share of {number} of the {item}s until "
-        "the decision changes, where any erasure changes it",
+        "Erasing from the most attended {item} down changes the decision after {number} of the "
+        "{item}s, a mean share over the documents that change in this order",
+        _over_changed_by_attention,
         "",
     ),
     Way(
@@ -184,6 +231,7 @@ WAYS = (
         "erasure.documents.part",
         "decisions that change before every {item} is erased, in any order",
         "Erasing a part of the {item}s changes {number} of the decisions",
+        _over_examined,
     ),
 )
 """In the order in which they are looked for."""
@@ -196,10 +244,16 @@ def _judge_by(way: Way, model: ModelSummary, limits: Limits, found: Number, best
     item, enough = model.item, found.n >= least
     above, below = (good, bad) if way.high_is_good else (bad, good)
     verdict = lean(found, above=above, below=below, high_is_good=way.high_is_good)
+    beyond = model.number(EXCESS.id, ATTENTION, "beyond_random")
+    if beyond is not None and beyond.is_below(0):
+        verdict = AGAINST
     others = {
         "of the way to the smallest sets": gain_of(model) if way.value is not gain_of else None,
         "with the fewest possible": None if math.isnan(best.value) else best,
     }
+    compared = listed(others)
+    if compared and way.value is not gain_of:
+        compared += ", where a part is enough"
     sides = ("above", "below") if way.high_is_good else ("below", "above")
     return Judged(
         NAME,
@@ -207,10 +261,11 @@ def _judge_by(way: Way, model: ModelSummary, limits: Limits, found: Number, best
         verdict if enough else OPEN,
         found,
         way.label.format(item=item),
-        listed(others),
-        f"{way.told.format(item=item, number=with_interval(found))}{beside(others)}"
+        compared,
+        f"{way.told.format(item=item, number=with_interval(found))}"
+        f"{f' ({compared})' if compared else ''}"
         f"{'' if enough else ': too few documents to judge'}.",
-        _of_erased(model, found.n),
+        way.over(model, found),
         f"for it {sides[0]} {good:.4g}{way.unit}, against it {sides[1]} {bad:.4g}{way.unit}; "
         f"judged from {least:g} documents on",
         reason="" if enough else f"{found.n:,} documents, {least:g} needed",
@@ -251,15 +306,6 @@ def _other_orders(model: ModelSummary, column: str) -> dict[str, Number | None]:
         "in random order": first(model, EXCESS.id, (ALL_DRAWS, RANDOM), column),
         "by gradient": model.number(EXCESS.id, "gradient", column),
     }
-
-
-def _of_erased(model: ModelSummary, part: int) -> str:
-    only, never = _count(model, "all_weight_needed"), _count(model, "no_erasure_flips")
-    each = " a seed" if model.over == SEEDS else ""
-    text = f"of {part:,} documents{each} that change before all is erased"
-    others = [f"{only:,} change only when all is erased"] if only else []
-    others += [f"{never:,} never"] if never else []
-    return f"{text}; {', '.join(others)}" if others else text
 
 
 def _count(model: ModelSummary, row: str) -> int | None:

@@ -32,11 +32,11 @@ _ELEMENTS = 2**18
 class FlipSets:
     """The smallest set of items whose erasure changes each decision.
 
-    size       (batch,) long          −1 where none does
+    size       (batch,) long          −1 where no set does
     members    (batch, items) bool    one such set; where several exist, by lower rival and position
-    rival      (batch,) long          the class decided for after the erasure, −1 where none does
-    ties       (batch,) bool          the decision before or after it was a tie, settled by order
-    certified  whether nothing smaller can exist; False for the best set a search has found
+    rival      (batch,) long          the decision after the erasure; −1 where no set changes it
+    ties       (batch,) bool          whether the decision before or after it was a tie
+    certified  whether the size is proven minimal; False for the best set found by a search
     """
 
     size: Tensor
@@ -48,10 +48,10 @@ class FlipSets:
 
 @dataclass(frozen=True, eq=False)
 class FirstFlips:
-    """How many items go, in order of a ranking, before the decision first changes.
+    """How many items are erased, in the order of a ranking, until the decision first changes.
 
-    size  (…, batch) long     −1 where it never does
-    mass  (…, batch) float64  the original weight of what went, NaN where it never changes
+    size  (…, batch) long     −1 where it never changes
+    mass  (…, batch) float64  the total weight of the erased items; NaN where it never changes
     """
 
     size: Tensor
@@ -77,7 +77,8 @@ def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
         if tensor.dtype != torch.bool or tensor.shape != weights.shape:
             raise VeraxError(
                 f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}, expected torch.bool of "
-                f"shape {tuple(weights.shape)} as weights"
+                f"shape {tuple(weights.shape)} as weights",
+                code="tensor.wrong-shape",
             )
     kept = weights.masked_fill(removed | ~mask, 0.0)
     left = kept.sum(-1, keepdim=True)

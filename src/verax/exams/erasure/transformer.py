@@ -58,7 +58,8 @@ class TransformerErasureOptions(ErasureOptions):
         if not all(part.isdecimal() and int(part) > 0 for part in parts):
             raise VeraxError(
                 f"erased_layers is {self.erased_layers!r}: expected all, or numbers of layers from "
-                "1 with commas between them, as in 5,6"
+                "1 with commas between them, as in 5,6",
+                code="option.malformed",
             )
         return sorted({int(part) for part in parts})
 
@@ -89,7 +90,10 @@ class TransformerErasure(ErasureExam):
         """Check what only the model can tell: its layers, and which scores it has."""
         layers = self.options.layers or range(1, model.layers + 1)
         if max(layers) > model.layers:
-            raise VeraxError(f"erased_layers: this model has layers 1 to {model.layers}")
+            raise VeraxError(
+                f"erased_layers: this model has layers 1 to {model.layers}",
+                code="option.out-of-range",
+            )
         self._layers = [layer - 1 for layer in layers]
         self._names = available([*DERIVED, *CONTROLS], model)
 

@@ -44,7 +44,8 @@ def refuse_unknown(named: list[int] | None, ids: Rows) -> None:
     if unknown:
         raise VeraxError(
             f"gallery names document {min(unknown)}, which is not among those examined: name "
-            "ids of the split, or say how many documents to show"
+            "ids of the split, or say how many documents to show",
+            code="option.unknown-value",
         )
 
 

@@ -23,7 +23,7 @@ LARGEST = 1e18  # norms whose squares single precision still holds
 
 @dataclass(frozen=True)
 class Clustering:
-    """What k-means found.
+    """The result of k-means.
 
     labels      (n,) long, the nearest centre of each vector
     centres     (clusters, d), fewer where there are fewer distinct vectors
@@ -41,12 +41,12 @@ class Clustering:
 def cluster(
     vectors: Tensor, clusters: int, seed: int, scratch: int = SCRATCH, watch: Watch = iter
 ) -> Clustering:
-    """Centres c_1 … c_clusters that make Σ_i min_j ‖x_i − c_j‖² small.
+    """Cluster vectors by k-means: centres c_j that make Σ_i min_j ‖x_i − c_j‖² small.
 
     vectors  (n, d) floating point, finite
-    scratch  bytes of distances held at a time, beside a copy of the first sample, 25 vectors a
-             cluster; changes rounding and nothing else
-    watch    is given the iterations and passes them on
+    scratch  bytes of distances held at a time, besides a copy of the first sample (25 vectors
+             per cluster); affects nothing but rounding
+    watch    wraps the iterator over Lloyd's steps, for a progress bar
 
     1. Draw 3·clusters centres from a sample, in rounds, with probability ∝ squared distance to
        the nearest drawn before (Bahmani et al. 2012), then take back, a quarter at a time, those
@@ -61,7 +61,10 @@ def cluster(
     vectors = vectors.detach().float()
     if clusters < 1 or vectors.ndim != 2 or not vectors.numel():
         shape = f"{clusters} clusters of vectors of shape {tuple(vectors.shape)}"
-        raise VeraxError(f"{shape}: expected at least one of each; give (n, d) vectors")
+        raise VeraxError(
+            f"{shape}: expected at least one of each; give (n, d) vectors",
+            code="tensor.wrong-shape",
+        )
     _check(vectors, scratch)
     exact = _distinct(vectors, clusters, scratch)
     if exact is not None:
@@ -130,7 +133,8 @@ def _check(vectors: Tensor, scratch: int) -> None:
             row = start + int((~good).nonzero()[0])
             raise VeraxError(
                 f"vector {row} has NaN, an infinity or a norm above {LARGEST:g}: "
-                "only finite vectors can be clustered; look for what made it so"
+                "only finite vectors can be clustered; look for what made it so",
+                code="tensor.bad-values",
             )
         start += len(part)
 

@@ -14,11 +14,11 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SharedInformation:
-    """What two labellings of the same occurrences tell about each other.
+    """The mutual information of two labelings of the same occurrences.
 
     value      I(A; B) = Σ_ab p(ab) log (p(ab) / p(a)p(b)), the plug-in estimate
     entropy    H(A), which I cannot exceed
-    labels     (values of A,) in rising order
+    labels     (values of A,) in ascending order
     counts     (values of A,) how often each occurs
     by_label   (values of A,) KL(p(B | a) ‖ p(B)), whose mean over occurrences is I
     """
@@ -31,7 +31,7 @@ class SharedInformation:
 
 
 def mutual_information(first: ArrayLike, second: ArrayLike) -> SharedInformation:
-    """What A = `first` and B = `second`, (n,) whole numbers each, tell about each other.
+    """Return the mutual information of A = `first` and B = `second`, (n,) integers each.
 
     >>> round(mutual_information([0, 0, 1, 1], [5, 5, 7, 7]).value, 4)
     0.6931
@@ -42,7 +42,8 @@ def mutual_information(first: ArrayLike, second: ArrayLike) -> SharedInformation
     if a.shape != b.shape or a.ndim != 1 or not len(a):
         raise VeraxError(
             f"mutual information needs two lists of labels as long as each other and not empty, "
-            f"not {a.shape} and {b.shape}"
+            f"not {a.shape} and {b.shape}",
+            code="tensor.wrong-shape",
         )
     labels, codes, counts = np.unique(a, return_inverse=True, return_counts=True)
     _, other, others = np.unique(b, return_inverse=True, return_counts=True)
@@ -59,10 +60,10 @@ def mutual_information(first: ArrayLike, second: ArrayLike) -> SharedInformation
 
 
 def pointwise_information(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
-    """(n,) log p(ab) / p(a)p(b) of each occurrence, whose mean is I(A; B).
+    """Return log p(ab) / p(a)p(b) of each occurrence, (n,), whose mean is I(A; B).
 
-    They are also what each occurrence adds to the estimate's error, to first order: its interval is
-    that of their mean.
+    To first order they are also the influence of each occurrence on the estimate, so its confidence
+    interval is that of their mean.
     """
     _, a, counts = np.unique(np.asarray(first), return_inverse=True, return_counts=True)
     _, b, others = np.unique(np.asarray(second), return_inverse=True, return_counts=True)
@@ -74,7 +75,7 @@ def pointwise_information(first: ArrayLike, second: ArrayLike) -> NDArray[np.flo
 def shuffled_information(
     first: ArrayLike, second: ArrayLike, seed: int, shuffles: int
 ) -> NDArray[np.float64]:
-    """(shuffles,) I(A; B) with B's labels in random order: what the estimate makes of nothing.
+    """Return I(A; B) with the labels of B in random order: the bias of the estimate, (shuffles,).
 
     With thousands of cells and few occurrences to each, counts of independent labels are far from
     independent: around a nat at 90,000 occurrences of 1,000 words in 1,000 clusters.

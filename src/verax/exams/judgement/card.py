@@ -92,8 +92,5 @@ def _examined(judgement: Judgement, manifest: Mapping[str, Any]) -> Iterator[str
     if weights := manifest.get("weights"):
         yield f"Weights: `{escaped(str(weights))}`"
     yield f"Limits: {escaped(judgement.limits.version)}"
-    if judgement.calibrated is not None:
-        for sentence in judgement.calibrated.sentences:
-            yield escaped(sentence)
     version = manifest.get("verax")
     yield f"Made by Verax{f' {escaped(str(version))}' if version else ''}"

@@ -1,4 +1,4 @@
-"""All exams together: whether this attention can be trusted, and what the numbers do not say."""
+"""All exams together: the headline, when it is withheld, and what the numbers do not say."""
 
 from __future__ import annotations
 
@@ -10,77 +10,82 @@ from verax.corpora.describing import MANY_UNKNOWN
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
 from verax.exams.judgement.phrasing import interval, numeral
-from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, FOR, OPEN, WITHHELD, Judged
 from verax.exams.judgement.subjects import (
     MIXED,
     are_several,
-    doubted,
+    exams_with,
     is_derived,
     subjects_of,
     verdict_on,
 )
 from verax.exams.measures import VALUE
 
+LEAST_DOCUMENTS = 80
+"""Documents below which there is no verdict."""
+NEARLY_ALL, NEARLY_CHANCE = 0.95, 0.05
+"""Without labels a model may have learnt nothing if it gives one class to this share of the
+documents, or if its mean confidence is no more than this above chance."""
 FEW = 5
 """Seeds below which Student's interval is more than three standard errors to either side."""
 
-_SAID = {
-    FOR: "for",
-    AGAINST: "exams speak against",
-    MIXED: "they are divided on",
-    OPEN: "it cannot be told of",
-}
-"""What is said of scores, as the headline words it."""
-_ALONE = {AGAINST: "exams speak against it", MIXED: "exams are divided on it"}
 
-
-def headline(rows: Sequence[Judged], unlearned: str = "") -> str:
-    """Whether this attention can be trusted, in one sentence; after it, if so, that it need not be.
+def headline(rows: Sequence[Judged], withheld: str = "") -> str:
+    """Return whether this attention can be trusted, or why there is no verdict, in one sentence.
 
     Args:
         rows: what each exam says.
-        unlearned: what is said first of a model that may have learnt nothing.
+        withheld: why there is no verdict; empty where there is one.
 
     Where scores are judged, each a subject of its own, the sentence says which may be shown.
     """
-    answer = of_scores(rows) if are_several(rows) else _headline(rows)
-    return f"{unlearned} {answer}" if unlearned else answer
+    if not any(row.counts for row in rows):
+        nothing = "The exams run here do not judge whether this attention can be trusted."
+        return withheld or nothing
+    return withheld or (of_scores(rows) if are_several(rows) else _headline(rows))
 
 
 def of_scores(rows: Sequence[Judged]) -> str:
-    """Which of several scores may be shown to people as what decided, in one sentence."""
+    """Return which of several scores may be shown to people as what decided, in one sentence."""
     names = subjects_of(rows)
-    said = {verdict: [n for n in names if verdict_on(n, rows) == verdict] for verdict in _SAID}
-    rest = [f"{words} {_and(said[verdict])}" for verdict, words in _SAID.items() if said[verdict]]
-    if said[FOR]:
-        are_one = len(said[FOR]) == 1
-        passed = f"{'passes' if are_one else 'pass'} the exams taken here"
-        if any(row.decides for row in rows):
-            passed = f"{'finds' if are_one else 'find'} words that matter better than chance"
-        but = [name for name in said[FOR] if doubted(name, rows)]
-        rest[1:1] = [f"other exams speak against {_and(but)}"] if but else []
-        return (
-            f"{_among(names)}{_and(said[FOR])} {passed}, and may be shown for this "
-            f"model{''.join(f'; {part}' for part in rest[1:])}."
-        )
-    one = names[0] if len(names) == 1 else "any"
-    if len(said[OPEN]) == len(names):
-        it = f"{_among(names)}it" if len(names) > 1 else "It"
-        return f"{it} cannot be told whether {one} may be shown for this model."
+    by = {v: [n for n in names if verdict_on(n, rows) == v] for v in (FOR, AGAINST, MIXED, OPEN)}
+    rest = _mixed(by[MIXED], rows)
+    if by[AGAINST]:
+        rest.append(f"exams contradict {_and(by[AGAINST])}")
+    if by[OPEN]:
+        rest.append(f"inconclusive for {_and(by[OPEN])}")
+    if by[FOR]:
+        them = "it" if len(by[FOR]) == 1 else "them"
+        why = f"exams support {them} and none contradicts {them}"
+        return f"{_among(names)}{'; '.join([f'{_and(by[FOR])} may be shown ({why})', *rest])}."
+    if len(by[OPEN]) == len(names):
+        what = names[0] if len(names) == 1 else f"any of the {_scores(names)}"
+        return f"Inconclusive: the exams neither support nor contradict {what}."
     if len(names) == 1:
-        return f"{one} may not be shown for this model: {_ALONE[verdict_on(one, rows)]}."
-    if said[OPEN]:
-        none = "none is known to be fit to be shown for this model"
-        return f"{_among(names)}{none}: {'; '.join(rest)}."
-    return f"{_among(names)}none may be shown for this model: {'; '.join(rest)}."
+        return f"{names[0]} may not be shown: {rest[0]}."
+    return f"{_among(names)}none may be shown: {'; '.join(rest)}."
+
+
+def _mixed(names: Sequence[str], rows: Sequence[Judged]) -> list[str]:
+    """Return which scores are mixed, with the exams on either side; scores alike together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        sides = tuple(_and(exams_with(verdict, name, rows)) for verdict in (FOR, AGAINST))
+        alike.setdefault((sides[0], sides[1]), []).append(name)
+    return [
+        f"mixed for {_and(some)} (supported by {good}, contradicted by {bad})"
+        for (good, bad), some in alike.items()
+    ]
 
 
 def _among(names: Sequence[str]) -> str:
-    """How many scores there are, to begin a sentence with; nothing of a single one."""
-    if len(names) == 1:
-        return ""
+    """Return how many scores there are, to begin a sentence with; nothing for a single one."""
+    return "" if len(names) == 1 else f"Of {_scores(names)}, "
+
+
+def _scores(names: Sequence[str]) -> str:
     what = "derived from attention" if all(map(is_derived, names)) else "examined here"
-    return f"Of {_number(len(names))} scores {what}, "
+    return f"{_number(len(names))} scores {what}"
 
 
 def _number(number: int) -> str:
@@ -101,43 +106,45 @@ def _headline(rows: Sequence[Judged]) -> str:
     votes = [row.verdict for row in rows]
     for_it, against, left = (votes.count(vote) for vote in (FOR, AGAINST, OPEN))
     total = for_it + against + left
-    if total == 0:
-        return "The exams taken here do not ask whether this attention can be trusted."
-    rest = f", and {_exams(left)} {'leaves' if left == 1 else 'leave'} it open" if left else ""
+    of_all = _exams(total)
+    rest = f"; {left} {_are(left)} inconclusive" if left else ""
     if against and for_it:
         return (
-            f"This attention tells part of the truth: of {_exams(total)}, {for_it} "
-            f"{_speak(for_it)} for it and {against} against{rest}."
+            f"The exams disagree about this attention: of {of_all}, {for_it} {_support(for_it)} it "
+            f"({_names(FOR, rows)}) and {against} {_contradict(against)} it "
+            f"({_names(AGAINST, rows)}){rest}."
         )
     if against == total:
         return (
             "Do not take this attention for the reason of a decision: "
-            f"{_all(total)} {_speak(total)} against it."
-        )
-    if against > total / 2:
-        return (
-            f"Do not rely on this attention: {against} of {_exams(total)} {_speak(against)} "
-            "against it, and none for it."
+            f"{_all(total)} {_contradict(total)} it."
         )
     if against:
+        begin = "Do not rely on" if against > total / 2 else "Doubt"
         return (
-            f"Doubt this attention: {against} of {_exams(total)} {_speak(against)} against it, and "
-            "none for it."
+            f"{begin} this attention: {against} of {of_all} {_contradict(against)} it, and none "
+            "supports it."
         )
     if for_it == total:
-        return f"Nothing speaks against this attention: {_all(total)} {_speak(total)} for it."
+        return f"No exam contradicts this attention: {_all(total)} {_support(total)} it."
     if for_it:
         return (
-            f"Nothing speaks against this attention: {for_it} of {_exams(total)} "
-            f"{_speak(for_it)} for it{rest}."
+            f"No exam contradicts this attention: {for_it} of {of_all} {_support(for_it)} it{rest}."
         )
-    leave = "leaves" if total == 1 else "leave"
-    return f"The {_exams(total)} taken here {leave} open whether this attention can be trusted."
+    if total == 1:
+        return (
+            "Inconclusive: the one exam run here neither supports nor contradicts this attention."
+        )
+    return (
+        f"Inconclusive: none of the {total} exams run here supports or contradicts this attention."
+    )
 
 
 def short(rows: Sequence[Judged]) -> str:
-    """The headline for a cell of a table: how many exams, or scores, have each verdict."""
+    """Return the headline for a cell of a table: how many exams, or scores, have each verdict."""
     votes = [row.verdict for row in rows]
+    if WITHHELD in votes:
+        return "no verdict"
     if are_several(rows):
         votes = [verdict_on(name, rows) for name in subjects_of(rows)]
     order = (FOR, AGAINST, MIXED, OPEN)
@@ -152,17 +159,46 @@ def accuracy(model: ModelSummary) -> Number | None:
     return next((n for place in places if (n := model.number(*place)) is not None), None)
 
 
-def unlearned(model: ModelSummary) -> str:
-    """That a model decides no better than by naming one class always; empty if it does better.
+def examined(model: ModelSummary) -> int:
+    """Return how many documents were examined, of each seed."""
+    known = model.manifest.get("documents")
+    return (
+        int(model.summary["n"].max()) if known is None and len(model.summary) else int(known or 0)
+    )
 
-    Without an interval only an accuracy that is no higher says so, and says that it may be. So it
-    is over seeds: of few, Student's interval is too wide to doubt a model by.
+
+def examined_by(exam: str, model: ModelSummary) -> int | None:
+    """Return how many documents an exam had time for; None where time did not limit it."""
+    left = (model.manifest.get("out_of_time") or {}).get(exam)
+    return None if left is None else examined(model) - int(left["documents"])
+
+
+def why_withheld(model: ModelSummary, rows: Sequence[Judged]) -> str:
+    """Return why there is no verdict, in one sentence; empty where there is one."""
+    seen = [examined_by(row.exam, model) for row in rows if row.counts]
+    documents = examined(model)
+    if seen and None not in seen:  # time was short for every exam that judges
+        documents = max(filter(None, seen), default=0)
+    if documents < LEAST_DOCUMENTS:
+        were = "1 document was" if documents == 1 else f"{documents} documents were"
+        return f"No verdict: {were} examined, and a verdict needs at least {LEAST_DOCUMENTS}."
+    nothing = unlearned(model)
+    return f"No verdict: {nothing[:1].lower()}{nothing[1:]}" if nothing else ""
+
+
+def unlearned(model: ModelSummary) -> str:
+    """Return why a model may have learnt nothing, in one sentence; empty where it has.
+
+    With labels, it must decide better than by always naming one class. Without an interval only an
+    accuracy that is no higher counts against it, and so it is over seeds: with few seeds Student's
+    interval is too wide to doubt a model by. Without labels, it must give different classes to
+    different documents, and be surer of them than a guess.
     """
     right, share, by = accuracy(model), model.majority, "always naming the largest class"
     if math.isnan(share):
         share, by = model.chance, "naming a class at random"
     if right is None or math.isnan(share):
-        return ""
+        return _unlearned_without_labels(model)
     better = right.value > 100 * share
     doubted = right.has_interval and right.over == DOCUMENTS and not right.is_above(100 * share)
     if better and not doubted:
@@ -170,15 +206,24 @@ def unlearned(model: ModelSummary) -> str:
     within = interval(right)
     shown = f"{numeral(right)}{f' ({within})' if within else ''}"
     other = numeral(Number(100 * share, unit="percent"))
-    if right.has_interval and right.high <= 100 * share:
-        return (
-            f"This model has learnt nothing that attention could explain: it decides right in "
-            f"{shown} of the documents, {by} in {other}."
-        )
+    surely = right.has_interval and right.high <= 100 * share
     return (
-        f"This model may have learnt nothing: it decides right in {shown} of the documents, {by} "
-        f"in {other}."
+        f"This model {'has' if surely else 'may have'} learnt nothing: its accuracy is {shown}, "
+        f"that of {by} {other}."
     )
+
+
+def _unlearned_without_labels(model: ModelSummary) -> str:
+    known = model.manifest.get("without_labels") or {}
+    counts = [int(count) for count in (known.get("decisions") or {}).values()]
+    begin = "This model may have learnt nothing, and there are no labels to tell:"
+    if sum(counts) and max(counts) >= NEARLY_ALL * sum(counts):
+        return f"{begin} it gives {max(counts):,} of {sum(counts):,} documents the same class."
+    sure = known.get("confidence")
+    if sure is not None and sure <= model.chance + NEARLY_CHANCE:
+        chance = f"{100 * model.chance:.1f}%"
+        return f"{begin} its mean confidence is {100 * sure:.1f}%, that of a guess {chance}."
+    return ""
 
 
 def caveats(model: ModelSummary) -> list[str]:
@@ -200,9 +245,12 @@ def caveats(model: ModelSummary) -> list[str]:
     if documents and whole and documents < whole:
         lines.append(f"{documents:,} of {whole:,} documents were examined.")
     if "without_labels" in model.manifest:
-        lines.append("The documents have no labels: how accurate the model is here is not known.")
+        lines.append(
+            "The documents have no labels: the accuracy is unknown, and a model that has learnt "
+            "nothing may go unnoticed."
+        )
         for name in model.manifest["without_labels"].get("exams_left_out", ()):
-            lines.append(f"Exam {name!r} was not taken: it needs labels.")
+            lines.append(f"Exam {name!r} was not run: it needs labels.")
     for name in (model.manifest.get("without_rationales") or {}).get("exams_left_out", ()):
         lines.append(f"Exam {name!r} was not taken: it needs people's marks, and there are none.")
     lines += time_lines(model.manifest)
@@ -218,10 +266,10 @@ def caveats(model: ModelSummary) -> list[str]:
             "the rest of them was not."
         )
     if model.is_uniform:
-        lines.append("This attention is uniform by construction: nothing can speak for it.")
+        lines.append("This attention is uniform by construction: no exam can support it.")
     lines.append(
-        "An exam that speaks for attention has failed to find fault with it; that is no proof. "
-        "How accurate a model is says nothing of whether its attention explains it."
+        "An exam that supports an attention found no fault with it, which is no proof. The "
+        "accuracy of a model does not tell whether its attention explains it."
     )
     return lines
 
@@ -244,13 +292,25 @@ def time_lines(manifest: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _names(verdict: str, rows: Sequence[Judged]) -> str:
+    return _and(list(dict.fromkeys(row.exam for row in rows if row.verdict == verdict)))
+
+
 def _exams(number: int) -> str:
     return "one exam" if number == 1 else f"{number} exams"
 
 
 def _all(number: int) -> str:
-    return "the one exam taken here" if number == 1 else f"all {number} exams taken here"
+    return "the one exam run here" if number == 1 else f"all {number} exams run here"
 
 
-def _speak(number: int) -> str:
-    return "speaks" if number == 1 else "speak"
+def _support(number: int) -> str:
+    return "supports" if number == 1 else "support"
+
+
+def _contradict(number: int) -> str:
+    return "contradicts" if number == 1 else "contradict"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

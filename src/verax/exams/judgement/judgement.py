@@ -11,13 +11,21 @@ from typing import Any
 import pandas as pd
 
 from verax.errors import VeraxError, nearest
-from verax.exams.judgement.calibrated import CalibratedReading
-from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
+from verax.exams.judgement.headline import (
+    LEAST_DOCUMENTS,
+    accuracy,
+    caveats,
+    examined_by,
+    headline,
+    short,
+    unlearned,
+    why_withheld,
+)
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import with_interval
-from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, WITHHELD, Judged
 from verax.exams.judgement.subjects import are_several, subjects_of, verdict_on
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
@@ -29,7 +37,7 @@ COLUMNS = [
     *("limits", "reason", "sentence"),
 ]
 SET_BY_HAND = "(set by hand)"
-SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", NOT_APPLICABLE: "·"}
+SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", WITHHELD: "·", NOT_APPLICABLE: "·"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +48,15 @@ class Judgement(InNotebook):
     limits     the limits that were applied, with their version
     caveats    what the numbers do not say
     accuracy   how many of the decisions are right, where labels are known
-    unlearned  that the model has learnt nothing, where that may be so
+    unlearned  why the model may have learnt nothing; empty where it has learnt something
     missing    exams that were taken and are not installed here, so that they cannot judge
     reading    what was read: words that the model does not know, or that there are no labels
-    calibrated what models with numbers like these were, where limits were measured
+    withheld   why there is no verdict; empty where there is one
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> model = verax.train(corpus, encoder="none", epochs=1)
-    >>> judgement = verax.examine(model, corpus, "replacement").judgement
+    >>> judgement = verax.examine(model, corpus, "replacement", limits="2026-11").judgement
     >>> [(row.exam, row.measure) for row in judgement.rows]
     [('replacement', 'replacement.uniform.survival')]
     """
@@ -60,21 +68,24 @@ class Judgement(InNotebook):
     unlearned: str = ""
     missing: Sequence[str] = ()
     reading: Sequence[str] = ()
-    calibrated: CalibratedReading | None = None
+    withheld: str = ""
 
     @property
     def subjects(self) -> dict[str, str]:
-        """What is judged → for, against, mixed or open, by all exams together."""
+        """What is judged → for, against, mixed, open or withheld, by all exams together."""
         return {name: verdict_on(name, self.rows) for name in subjects_of(self.rows)}
 
     @property
     def headline(self) -> str:
-        """Whether this attention can be trusted, or which scores may be shown, in one sentence."""
-        return headline(self.rows, self.unlearned)
+        """Whether this attention can be trusted, or which scores may be shown, in one sentence.
+
+        Where the verdict is withheld, the sentence says why.
+        """
+        return headline(self.rows, self.withheld)
 
     @property
     def short(self) -> str:
-        """How many exams speak for it, against it, and leave it open."""
+        """How many exams support it, contradict it, and are inconclusive."""
         return short(self.rows)
 
     @property
@@ -86,10 +97,13 @@ class Judgement(InNotebook):
         """The exams with a verdict.
 
         Args:
-            verdict: "for", "against", "open" or "not applicable".
+            verdict: "for", "against", "open", "withheld" or "not applicable".
         """
         if verdict not in SIGNS:
-            raise VeraxError(f"no verdict {verdict!r}: {nearest(str(verdict), SIGNS)}")
+            raise VeraxError(
+                f"no verdict {verdict!r}: {nearest(str(verdict), SIGNS)}",
+                code="option.unknown-value",
+            )
         return list(dict.fromkeys(row.exam for row in self.rows if row.verdict == verdict))
 
     def frame(self) -> pd.DataFrame:
@@ -104,12 +118,12 @@ class Judgement(InNotebook):
             "headline": self.headline,
             **scores,
             "counts": {verdict: len(self.speaks(verdict)) for verdict in (FOR, AGAINST, OPEN)},
+            "withheld": self.withheld or None,
             "learnt": not self.unlearned,
             "accuracy": None if self.accuracy is None else _numbers(self.accuracy),
             "limits": self.limits.to_json(),
             "rows": [{k: _json(v) for k, v in _plain(row).items()} for row in self.rows],
             "caveats": list(self.caveats),
-            **({} if self.calibrated is None else {"calibrated": self.calibrated.to_json()}),
         }
 
     def lines(self) -> list[str]:
@@ -122,7 +136,7 @@ class Judgement(InNotebook):
             names = [f"{row.subject:<{wide}}  {exam_title(row.exam)}" for row in rows]
         width = max(map(len, names), default=0)
         lines = [
-            f"{SIGNS[row.verdict]} {name:<{width}}  {row.verdict:<8} {with_interval(row.number)}: "
+            f"{SIGNS[row.verdict]} {name:<{width}}  {_word(row)}{with_interval(row.number)}: "
             f"{row.label}{f' [{row.reason}]' if row.reason else ''}"
             for name, row in zip(names, rows, strict=True)
         ]
@@ -133,24 +147,16 @@ class Judgement(InNotebook):
         right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
         read = "".join(f"{part}; " for part in self.reading)
         lines.append(f"· {right}{read}limits {self.limits.version}{self._by_hand()}")
-        if self.calibrated is not None:
-            lines += [f"· {sentence}" for sentence in self.calibrated.sentences]
         return [*lines, self.headline]
 
     def _by_hand(self) -> str:
-        """Which exams, or subjects, are judged by limits that were not measured."""
+        """Return which exams are judged by limits that were not measured."""
         rows = [row for row in self.judged if row.limits]
-        if not any(map(self.limits.is_measured, self.limits.limits)):
+        hand = dict.fromkeys(row.exam for row in rows if row.limits.endswith(SET_BY_HAND))
+        measured = any(map(self.limits.is_measured, self.limits.limits))
+        if not measured or (rows and len(hand) == len({row.exam for row in rows})):
             return f" {SET_BY_HAND}"
-        hand = [row for row in rows if row.limits.endswith(SET_BY_HAND)]
-        if len(hand) == len(rows):
-            return f" {SET_BY_HAND}" if rows else ""
-        if all(row.subject != ATTENTION for row in hand):
-            return f"; set by hand: of all but {ATTENTION}" if hand else ""
-        names = dict.fromkeys(row.exam for row in hand if row.subject == ATTENTION)
-        others = any(row.subject != ATTENTION for row in hand)
-        more = f", and of all but {ATTENTION}" if others else ""
-        return f"; set by hand: {', '.join(names)}{more}"
+        return f"; set by hand: {', '.join(hand)}" if hand else ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -162,45 +168,27 @@ class Judgement(InNotebook):
 def judge(
     model: ModelSummary, limits: str | Path | Mapping[str, Any] | LimitSet | None = None
 ) -> Judgement:
-    """The judgement of a model's attention by every exam that was taken, those that judge it first.
+    """Return the judgement of a model's attention by every exam that was run, judging exams first.
 
     Args:
         model: every number of the summary, with what was examined.
         limits: a version, a file or a mapping; those that the model's manifest names, unless
             given, or else the newest.
 
-    Nothing speaks for an attention that is uniform by construction: it points at nothing.
+    No exam supports an attention that is uniform by construction: it points at nothing. Of fewer
+    than `LEAST_DOCUMENTS` documents, and of a model that may have learnt nothing, the verdict is
+    withheld: every row keeps its number, and its verdict is `withheld`.
     """
     if limits is None and "limits" in model.manifest:
         limits = LimitSet.from_json(model.manifest["limits"], "the manifest")
     applied = load_limits(limits)
+    rows = judged_rows(model, applied)
+    withheld = why_withheld(model, rows)
+    if withheld:
+        rows = [replace(r, verdict=WITHHELD, reason="") if r.counts else r for r in rows]
+    else:
+        rows = [_of_enough(row, model) for row in rows]
     used, why = limits_for(model, applied)
-    known, hand = used.calibration, used.by_hand
-    rows: list[Judged] = []
-    for name in model.exams:
-        exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
-        if exam is not None:
-            judged = exam.judge(model, used.of(name, exam.limits, model.texts)) or ()
-            if known is not None and any(row.subject != ATTENTION for row in judged):
-                # what was calibrated is the attention, and not what is derived from it
-                others = exam.judge(model, hand.of(name, exam.limits, model.texts)) or ()
-                judged = [
-                    *(row for row in judged if row.subject == ATTENTION),
-                    *(row for row in others if row.subject != ATTENTION),
-                ]
-            rows += judged
-    order = list(EXAMS)
-    rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
-    if model.is_uniform:
-        rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
-    reading = None
-    right, nothing = accuracy(model), unlearned(model)
-    if known is not None:
-        rows = [_marked(known.doubted(row), known.is_by(row)) for row in rows]
-        # a model that has learnt nothing is like no calibrated one: these all passed a gate
-        reading = None if nothing else known.read(model, rows)
-    elif any(map(used.is_measured, used.limits)):
-        rows = [_marked(row, used.is_measured(row.exam)) for row in rows]
     missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
     notes = [
         f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
@@ -211,10 +199,48 @@ def judge(
         notes.append(
             f"Unlike all calibrated models: {'; '.join(why)}. It is judged by limits set by hand."
         )
-        rows = [_marked(row, False) for row in rows]
-    lines = [*notes, *(reading.unlike if reading is not None else ()), *caveats(model)]
+    if used.calibration is not None:
+        notes += used.calibration.unlike(model)
     read = _reading(model.manifest)
-    return Judgement(rows, applied, lines, right, nothing, missing, read, reading)
+    return Judgement(
+        *(rows, applied, [*notes, *caveats(model)], accuracy(model), unlearned(model)),
+        *(missing, read, withheld),
+    )
+
+
+def judged_rows(model: ModelSummary, limits: LimitSet) -> list[Judged]:
+    """Return what every exam says, however few documents there are, judging exams first.
+
+    One limit applies to one number, whatever score it is of.
+
+    Args:
+        model: every number of the summary, with what was examined.
+        limits: of all exams.
+    """
+    used, why = limits_for(model, limits)
+    rows: list[Judged] = []
+    for name in model.exams:
+        exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
+        if exam is not None:
+            rows += exam.judge(model, used.of(name, exam.limits, model.texts)) or ()
+    order = list(EXAMS)
+    rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
+    if model.is_uniform:
+        rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
+    known = used.calibration
+    if known is not None:
+        rows = [_marked(known.doubted(row), known.is_by(row)) for row in rows]
+    elif why or any(map(used.is_measured, used.limits)):
+        rows = [_marked(row, not why and used.is_measured(row.exam)) for row in rows]
+    return rows
+
+
+def _of_enough(row: Judged, model: ModelSummary) -> Judged:
+    """Return a row, left open where there was no time for its exam to see enough documents."""
+    seen = examined_by(row.exam, model)
+    if seen is None or seen >= LEAST_DOCUMENTS or row.verdict not in (FOR, AGAINST):
+        return row
+    return replace(row, verdict=OPEN, reason=f"{seen:,} documents, {LEAST_DOCUMENTS} needed")
 
 
 def limits_for(model: ModelSummary, limits: LimitSet) -> tuple[LimitSet, list[str]]:
@@ -232,6 +258,11 @@ def limits_for(model: ModelSummary, limits: LimitSet) -> tuple[LimitSet, list[st
         return limits.by_hand, [f"of kind {model.kind!r} none was"]
     why = own.calibration.uncovered(model)
     return (limits.by_hand, why) if why else (own, [])
+
+
+def _word(row: Judged) -> str:
+    """Return the verdict of a row as a column of the terminal; nothing where it is withheld."""
+    return "" if row.verdict == WITHHELD else f"{row.verdict:<8} "
 
 
 def _marked(row: Judged, measured: bool) -> Judged:

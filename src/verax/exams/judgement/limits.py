@@ -55,18 +55,21 @@ class ExamLimits(dict[str, float]):
         self.exam = exam
 
     def __missing__(self, name: str) -> float:
-        raise VeraxError(f"exam {self.exam!r} has no limit {name!r}: declare it in its limits")
+        raise VeraxError(
+            f"exam {self.exam!r} has no limit {name!r}: declare it in its limits",
+            code="limits.unknown-name",
+        )
 
 
 @dataclass(frozen=True)
 class LimitSet:
-    """Limits of all exams.
+    """The thresholds by which exams judge attention.
 
-    version     what to call them by
+    version     the name of this set of thresholds
     provenance  where they come from
-    limits      exam → name → limit
-    calibration the models by which limits were measured; None where they were set by hand
-    by_kind     kind of model → limits measured on models of that kind, where these are of another
+    limits      exam → name → threshold
+    calibration the models on which thresholds were measured; None if they were set by hand
+    by_kind     kind of model → thresholds measured on that kind, where it has its own
     """
 
     version: str
@@ -88,18 +91,27 @@ class LimitSet:
         return any(isinstance(limit, Lines) for limit in self.limits.get(exam, {}).values())
 
     def of(self, exam: str, defaults: Limits | None = None, texts: Texts | None = None) -> Limits:
-        """The limits of an exam, as numbers.
+        """Return the limits of an exam, as numbers within the ranges that it declares.
+
+        A line over lengths and classes can leave the range of its number, such as random order at
+        one end, and earlier versions did not bound all of theirs.
 
         Args:
             exam: its name.
             defaults: its own limits, where these have none for it.
             texts: what limits may depend on; that of the middle of a calibration, unless known.
         """
+        from verax.exams.registry import EXAMS
+
         applied = texts or Texts()
         if self.calibration is not None:
             applied = self.calibration.within(applied)
         own = self.limits.get(exam, {}).items()
         numbers = {name: v.at(applied) if isinstance(v, Lines) else v for name, v in own}
+        ranges = EXAMS[exam].limit_ranges if exam in EXAMS else {}
+        for name, (least, most) in ranges.items():
+            if name in numbers:
+                numbers[name] = min(max(numbers[name], least), most)
         return ExamLimits(exam, {**(defaults or {}), **numbers})
 
     def completed(self, defaults: Mapping[str, Limits]) -> LimitSet:
@@ -140,20 +152,26 @@ class LimitSet:
         """Limits that are complete, from what a file or a manifest holds; strictly checked."""
         shape = 'expected {"version": "…", "limits": {"exam": {"name": 0.5}}}'
         if not isinstance(values, Mapping):
-            raise VeraxError(f"{where} is no mapping: {shape}")
+            raise VeraxError(f"{where} is no mapping: {shape}", code="limits.malformed")
         for key in values:
             if key not in _KEYS:
-                raise VeraxError(f"{where}: unknown key {str(key)!r}: {nearest(str(key), _KEYS)}")
+                raise VeraxError(
+                    f"{where}: unknown key {str(key)!r}: {nearest(str(key), _KEYS)}",
+                    code="limits.unknown-name",
+                )
         if not isinstance(values.get("version"), str) or not values["version"].strip():
-            raise VeraxError(f"{where} has no version: {shape}")
+            raise VeraxError(f"{where} has no version: {shape}", code="limits.malformed")
         try:
             plain(dict(values), where)
         except SchemaError as error:
-            raise VeraxError(f"{error}; {shape}") from None
+            raise VeraxError(f"{error}; {shape}", code="limits.malformed") from None
         if not isinstance(values.get("provenance", ""), str):
-            raise VeraxError(f"{where}: provenance is {values['provenance']!r:.60}: expected text")
+            raise VeraxError(
+                f"{where}: provenance is {values['provenance']!r:.60}: expected text",
+                code="limits.malformed",
+            )
         if not isinstance(values.get("limits"), Mapping):
-            raise VeraxError(f"{where} has no limits: {shape}")
+            raise VeraxError(f"{where} has no limits: {shape}", code="limits.malformed")
         version, provenance = values["version"], str(values.get("provenance", ""))
         limits, calibration = _named(values["limits"], where), None
         for exam, named in limits.items():
@@ -172,7 +190,8 @@ def _named(values: Mapping[str, Any], where: str) -> dict[str, dict[str, float |
     for exam, named in values.items():
         if not isinstance(named, Mapping):
             raise VeraxError(
-                f"{where}: limits of {exam!r:.60} are {named!r:.60}: expected names, numbers"
+                f"{where}: limits of {exam!r:.60} are {named!r:.60}: expected names, numbers",
+                code="limits.malformed",
             )
         limits[str(exam)] = {
             str(name): _limit(limit, f"{where}: {exam}, {name}") for name, limit in named.items()
@@ -186,12 +205,21 @@ def _by_kind(
     """Kind → limits measured on models of it, from what a file has."""
     found, parts = {}, values.get("by_kind", {})
     if not isinstance(parts, Mapping):
-        raise VeraxError(f"{where}: by_kind is {parts!r:.60}: expected kinds, each with its limits")
+        raise VeraxError(
+            f"{where}: by_kind is {parts!r:.60}: expected kinds, each with its limits",
+            code="limits.malformed",
+        )
     for kind, part in parts.items():
         if kind not in KINDS:
-            raise VeraxError(f"{where}: unknown kind {str(kind)!r}: {nearest(str(kind), KINDS)}")
+            raise VeraxError(
+                f"{where}: unknown kind {str(kind)!r}: {nearest(str(kind), KINDS)}",
+                code="limits.unknown-name",
+            )
         if not isinstance(part, Mapping) or not isinstance(part.get("limits"), Mapping):
-            raise VeraxError(f"{where}: {kind} has no limits: make them with verax calibrate")
+            raise VeraxError(
+                f"{where}: {kind} has no limits: make them with verax calibrate",
+                code="limits.malformed",
+            )
         known = Calibration.from_json(part.get("calibration"), f"{where}: {kind}")
         found[str(kind)] = LimitSet(
             version, provenance, _named(part["limits"], f"{where}: {kind}"), known
@@ -205,7 +233,7 @@ def versions() -> list[str]:
 
 
 def load_limits(limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> LimitSet:
-    """Limits by version, of a file, of a mapping as a file has it, or the newest.
+    """Load thresholds by version, from a file or from a mapping; by default the newest.
 
     >>> load_limits("2026-11").version
     '2026-11'
@@ -222,14 +250,17 @@ def load_limits(limits: str | Path | Mapping[str, Any] | LimitSet | None = None)
     if not path.is_file():
         known = versions()
         raise VeraxError(
-            f"no file {str(limits)!r}, and no version of that name: {nearest(str(limits), known)}"
+            f"no file {str(limits)!r}, and no version of that name: {nearest(str(limits), known)}",
+            code="limits.unknown-version",
         )
     try:
         values = parse_json(path.read_bytes())
     except SchemaError as error:
-        raise VeraxError(f"{path} is no valid file of limits: {error}") from error
+        raise VeraxError(
+            f"{path} is no valid file of limits: {error}", code="limits.malformed"
+        ) from error
     except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+        raise VeraxError(f"cannot read {path}: {error.strerror}", code="file.unreadable") from error
     return _based(values, str(path))
 
 
@@ -248,10 +279,14 @@ def _based(values: Any, where: str) -> LimitSet:
     custom = LimitSet.from_json(values, where)
     name = values.get("based_on", BY_HAND if custom.calibration is not None else NEWEST)
     if not isinstance(name, str) or name not in versions():
-        raise VeraxError(f"{where}: based_on is {name!r:.60}: {nearest(str(name), versions())}")
+        raise VeraxError(
+            f"{where}: based_on is {name!r:.60}: {nearest(str(name), versions())}",
+            code="limits.unknown-version",
+        )
     if custom.version in versions():
         raise VeraxError(
-            f"{where}: version {custom.version!r} is one of Verax's: name yours otherwise"
+            f"{where}: version {custom.version!r} is one of Verax's: name yours otherwise",
+            code="limits.malformed",
         )
     base, hand = _version(name), _version(BY_HAND).limits
     merged: dict[str, dict[str, float | Lines]] = {
@@ -263,7 +298,9 @@ def _based(values: Any, where: str) -> LimitSet:
         for limit in limits:
             if limit not in known and limit not in ranges:
                 remedy = nearest(limit, known) if known else "it has none to set"
-                raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {remedy}")
+                raise VeraxError(
+                    f"{where}: {exam} has no limit {limit!r}: {remedy}", code="limits.unknown-name"
+                )
         _refuse_out_of_range(_numbers(limits), ranges, f"{where}: {exam}")
         measured = [limit for limit, v in merged.get(exam, {}).items() if isinstance(v, Lines)]
         of_another = measured and not set(measured) & set(limits)
@@ -283,16 +320,24 @@ def check_declared(exam: type[Exam]) -> None:
     where = f"exam {exam.name!r}"
     for name, limit in exam.limits.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise VeraxError(f"{where} has a limit {name!r}: name it with letters, digits and _")
+            raise VeraxError(
+                f"{where} has a limit {name!r}: name it with letters, digits and _",
+                code="plugin.invalid",
+            )
         _number(limit, f"{where}: limit {name}")
     every = [_version(version).limits.get(exam.name, {}) for version in versions()]
     known = {name: 0.0 for limits in [*every, exam.limits] for name in limits}
     for name, ends in exam.limit_ranges.items():
         if name not in known and exam.limits:
             remedy = nearest(name, known) if known else "it declares no limits"
-            raise VeraxError(f"{where} has a range of the limit {name!r}: {remedy}")
+            raise VeraxError(
+                f"{where} has a range of the limit {name!r}: {remedy}", code="plugin.invalid"
+            )
         if len(ends) != 2 or not ends[0] <= ends[1]:
-            raise VeraxError(f"{where}: the range of {name} is {ends!r}: expected (least, most)")
+            raise VeraxError(
+                f"{where}: the range of {name} is {ends!r}: expected (least, most)",
+                code="plugin.invalid",
+            )
     _refuse_out_of_range(exam.limits, {**_ranges(exam), **exam.limit_ranges}, where)
     _refuse_crossed(exam.limits, where)
 
@@ -315,7 +360,10 @@ def _refuse_out_of_range(
         least, most = ranges.get(name, (-math.inf, math.inf))
         if not least <= limit <= most:
             end = "on" if math.isinf(most) else f"to {most:.3g}"
-            raise VeraxError(f"{where}, {name} is {limit:g}: expected from {least:g} {end}")
+            raise VeraxError(
+                f"{where}, {name} is {limit:g}: expected from {least:g} {end}",
+                code="limits.out-of-range",
+            )
 
 
 def _refuse_crossed(limits: Mapping[str, float | Lines], where: str) -> None:
@@ -328,7 +376,8 @@ def _refuse_crossed(limits: Mapping[str, float | Lines], where: str) -> None:
         if high in numbers and low in numbers and numbers[high] < numbers[low]:
             raise VeraxError(
                 f"{where}: {high} is {numbers[high]:g} and {low} {numbers[low]:g}: the first must "
-                "not be below the second"
+                "not be below the second",
+                code="limits.out-of-range",
             )
 
 
@@ -336,7 +385,9 @@ def _exam(name: str, where: str) -> type[Exam]:
     from verax.exams.registry import EXAMS
 
     if name not in EXAMS:
-        raise VeraxError(f"{where}: unknown exam {name!r}: {nearest(name, EXAMS)}")
+        raise VeraxError(
+            f"{where}: unknown exam {name!r}: {nearest(name, EXAMS)}", code="limits.unknown-name"
+        )
     return EXAMS[name]
 
 
@@ -352,5 +403,5 @@ def _limit(value: Any, where: str) -> float | Lines:
 def _number(value: Any, where: str) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not abs(value) <= sys.float_info.max:  # NaN is not, nor a huge integer
-        raise VeraxError(f"{where} is {value!r:.60}: expected a number")
+        raise VeraxError(f"{where} is {value!r:.60}: expected a number", code="limits.malformed")
     return float(value)

@@ -82,7 +82,7 @@ class Lines:
         try:
             _SCHEMA(values, where)
         except SchemaError as error:
-            raise VeraxError(f"{error}; {_SHAPE}") from None
+            raise VeraxError(f"{error}; {_SHAPE}", code="limits.malformed") from None
         of = values["of"]
         lines = tuple((float(a), float(b), float(c)) for a, b, c in values["lines"])
         least, most = (

@@ -10,7 +10,7 @@ import pandas as pd
 
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, FOR, OPEN, WITHHELD, Judged
 from verax.exams.judgement.subjects import are_several
 
 SAYS = {FOR: 1.0, OPEN: 0.0, AGAINST: -1.0}
@@ -47,11 +47,14 @@ def metrics(
 def _pairs(judgement: Judgement, summary: pd.DataFrame | None) -> Iterator[tuple[str, float]]:
     for verdict in (FOR, AGAINST, OPEN):
         yield key("exams", verdict), float(len(judgement.speaks(verdict)))
+    yield "withheld", float(bool(judgement.withheld))
     yield "learnt", float(not judgement.unlearned)
     if judgement.accuracy is not None:
         yield from _number("accuracy", judgement.accuracy)
     several = are_several(judgement.rows)
     for row in judgement.judged:
+        if row.verdict == WITHHELD:
+            continue
         yield key("says", *_name(row, several)), SAYS[row.verdict]
     for row in judgement.judged:
         yield from _number(row.measure, row.number)

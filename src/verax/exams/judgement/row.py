@@ -8,6 +8,8 @@ from verax.exams.judgement.number import Number
 
 FOR, AGAINST, OPEN, NOT_APPLICABLE = "for", "against", "open", "not applicable"
 """What an exam says of a subject. Not applicable: it asks something else, or cannot be asked."""
+WITHHELD = "withheld"
+"""Replaces the verdict of every exam where no verdict can be given on the model at all."""
 ATTENTION = "attention"
 """The subject of a model that has one attention."""
 
@@ -19,7 +21,7 @@ class Judged:
     exam      its name
     measure   id of the number that is judged
     subject   what is judged: the attention, or a score by its name
-    verdict   for, against, open or not applicable
+    verdict   for, against, open, withheld or not applicable
     number    the number, with its interval and n
     label     what the number is, in a line
     compared  what to hold it against

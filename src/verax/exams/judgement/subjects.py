@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, WITHHELD, Judged
 from verax.importance.registry import split_place
 from verax.importance.transformers import DERIVED
 
 MIXED = "mixed"
-"""What exams say of a subject where one speaks for it and another against."""
+"""The verdict on a subject that one exam supports and another contradicts."""
 
 
 def is_derived(name: str) -> bool:
@@ -33,19 +33,21 @@ def are_several(rows: Sequence[Judged]) -> bool:
 
 
 def verdict_on(subject: str, rows: Sequence[Judged]) -> str:
-    """What is said of a subject: for, against, mixed or open.
+    """Return the verdict on a subject: for, against, mixed, open or withheld.
 
-    It is what the exam says that decides it, or else what all exams together say.
+    It is mixed where one exam supports the subject and another contradicts it. Where an exam
+    decides, such as `deletion`, a subject that this exam does not support is not supported.
     """
     own = [row for row in rows if row.subject == subject and row.counts]
-    votes = {row.verdict for row in [row for row in own if row.decides] or own}
+    votes = {row.verdict for row in own}
     if {FOR, AGAINST} <= votes:
         return MIXED
-    return next((vote for vote in (FOR, AGAINST) if vote in votes), OPEN)
+    if FOR in votes and any(row.decides and row.verdict != FOR for row in own):
+        return OPEN
+    return next((vote for vote in (FOR, AGAINST, WITHHELD) if vote in votes), OPEN)
 
 
-def doubted(subject: str, rows: Sequence[Judged]) -> bool:
-    """Whether an exam other than the one that decides speaks against a subject."""
-    return any(
-        row.subject == subject and row.verdict == AGAINST and not row.decides for row in rows
-    )
+def exams_with(verdict: str, subject: str, rows: Sequence[Judged]) -> list[str]:
+    """Return the names of the exams that give a subject a verdict."""
+    own = (row for row in rows if row.subject == subject and row.verdict == verdict)
+    return list(dict.fromkeys(row.exam for row in own))

@@ -117,7 +117,10 @@ class PlausibilityExam(Exam):
         """Refuse names of one's own that the baselines have."""
         for name in self.importances:
             if name in BASELINES:
-                raise VeraxError(f"importance {name!r} is a baseline: give yours another name")
+                raise VeraxError(
+                    f"importance {name!r} is a baseline: give yours another name",
+                    code="importance.name-taken",
+                )
 
     def prepare(self, corpus: Corpus, documents: Documents, split: str) -> None:
         """Take in marks, word counts, and the usual share of marked words."""

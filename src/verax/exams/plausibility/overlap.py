@@ -13,16 +13,19 @@ IOU_THRESHOLD = 0.5
 
 
 def average_precision(scores: Tensor, marked: Tensor, mask: Tensor) -> Tensor:
-    """(…,) float64: the area under the precision–recall curve of each document's words.
+    """Return the average precision of each document's scores against the marked words.
+
+    AP = Σ_n (R_n − R_{n−1}) P_n over the distinct scores in descending order, without
+    interpolation, as in scikit-learn: words with equal scores enter together. A constant score
+    therefore gets the share of marked words.
 
     Args:
-        scores: (…, words), the more important the higher.
-        marked: (…, words) bool.
-        mask: (…, words) bool.
+        scores: (…, words), higher for more important words.
+        marked: (…, words) bool, True for marked words.
+        mask: (…, words) bool, True where there is a word.
 
-    AP = Σ_n (R_n − R_{n−1}) P_n over the distinct scores, from the highest down, without
-    interpolation, as scikit-learn has it: words of equal scores come in together. A constant score
-    has the share of marked words. NaN where no word is marked.
+    Returns:
+        (…,) float64; NaN where no word is marked.
     """
     marked, mask = (x.expand(scores.shape) for x in (marked, mask))
     values = scores.double().masked_fill(~mask, -torch.inf)
@@ -41,14 +44,15 @@ def average_precision(scores: Tensor, marked: Tensor, mask: Tensor) -> Tensor:
 
 
 def top_words(scores: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """(…, words) bool: so many words of each document, those with the highest scores.
+    """Select the words with the highest scores in each document.
 
     Args:
         scores: (…, words).
-        counts: (…,) long: how many.
-        mask: (…, words) bool.
+        counts: (…,) long, the number of words to select.
+        mask: (…, words) bool, True where there is a word.
 
-    Of equal scores the earlier word comes first.
+    Returns:
+        (…, words) bool. Between equal scores the earlier word is selected.
     """
     mask = mask.expand(scores.shape)
     values = scores.double().masked_fill(~mask, -torch.inf)
@@ -59,24 +63,35 @@ def top_words(scores: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
 
 
 def token_f1(chosen: Tensor, marked: Tensor) -> Tensor:
-    """(…,) float64: 2 |chosen ∩ marked| / (|chosen| + |marked|); NaN where both are empty."""
+    """Return the F1 of the chosen words: 2 |chosen ∩ marked| / (|chosen| + |marked|).
+
+    Args:
+        chosen: (…, words) bool.
+        marked: (…, words) bool.
+
+    Returns:
+        (…,) float64; NaN where both sets are empty.
+    """
     both = (chosen & marked).sum(-1).double()
     sizes = chosen.sum(-1) + marked.sum(-1)
     return 2 * both / torch.where(sizes > 0, sizes, torch.nan)
 
 
 def iou_f1(chosen: Tensor, marked: Tensor, threshold: float = IOU_THRESHOLD) -> Tensor:
-    """(…,) float64: F1 of spans, as ERASER counts them (DeYoung et al. 2020).
+    """Return the F1 of the chosen spans, as defined by ERASER (DeYoung et al. 2020).
+
+    A span is a run of adjacent words. A chosen span is correct if its intersection over union with
+    some marked span is at least `threshold`. With t correct spans, precision is t over the chosen
+    spans, recall t over the marked ones, and F1 = 2t / (chosen + marked). ERASER computes F1 from
+    the two means over documents; here each document has its own.
 
     Args:
         chosen: (…, words) bool.
         marked: (…, words) bool.
-        threshold: the least overlap of a span that is found.
+        threshold: the smallest intersection over union of a correct span.
 
-    A span is a run of words side by side. A chosen one is right if the intersection with some
-    marked one has at least this share of their union. With t right ones, precision is t over the
-    chosen spans, recall t over the marked ones, and F1 = 2t / (chosen + marked). ERASER takes F1 of
-    the two means over documents; here each document has its own. NaN where both are empty.
+    Returns:
+        (…,) float64; NaN where both sets are empty.
     """
     chosen, marked = torch.broadcast_tensors(chosen, marked)
     width = chosen.shape[-1]

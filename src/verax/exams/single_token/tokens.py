@@ -79,17 +79,21 @@ COLUMNS = ["model", "item", "text", "p", "weight", "class", "decision", "confide
 def token_curves(
     models: Mapping[str, AttentionClassifier], text: str | Sequence[str], of: str | None = None
 ) -> pd.DataFrame:
-    """A row per model and attended item, on one axis for all (Tutek & Šnajder 2020, figures 2–7).
+    """Return what each model would predict from each item alone (Tutek & Šnajder 2020, figs. 2–7).
 
-    item, text   its place, from 0, and its words: one, or a sentence in a hierarchical model
-    p            probability of `class` had attention been on this item alone
-    weight       the attention it gets
-    class        `of`, or else what the first model decides for, so that curves can be compared
-    decision     the model's own, on the whole text
-    confidence   its probability of `class`, on the whole text
+    One row per model and attended item, all models on the same axis:
+
+    item, text   its position, from 0, and its word, or its sentence in a hierarchical model
+    p            probability of `class` if all attention were on this item
+    weight       its attention weight
+    class        `of`; by default the decision of the first model, so that curves are comparable
+    decision     the model's decision on the whole text
+    confidence   its probability of `class` on the whole text
     """
     if not isinstance(models, Mapping) or not models:
-        raise VeraxError("no model to draw a curve of: give a mapping from names to models")
+        raise VeraxError(
+            "no model to draw a curve of: give a mapping from names to models", code="option.empty"
+        )
     parts: list[pd.DataFrame] = []
     for name, model in models.items():
         trace = model.trace([text])
@@ -97,7 +101,10 @@ def token_curves(
         if of is None:
             of = model.classes[decided]
         if of not in model.classes:
-            raise VeraxError(f"model {name!r} has no class {of!r}: {nearest(of, model.classes)}")
+            raise VeraxError(
+                f"model {name!r} has no class {of!r}: {nearest(of, model.classes)}",
+                code="model.unknown-class",
+            )
         place = model.classes.index(of)
         mask = trace.mask[0]
         p = alone(trace.item_logits, torch.full_like(trace.batch.row_index, place))[0][mask]
@@ -120,7 +127,8 @@ def token_curves(
         if parts[-1]["text"].tolist() != parts[0]["text"].tolist():
             raise VeraxError(
                 f"models {next(iter(models))!r} and {name!r} attend different items of this text: "
-                "curves on one axis need the same tokeniser, and words or sentences in both"
+                "curves on one axis need the same tokeniser, and words or sentences in both",
+                code="model.incomparable",
             )
     return pd.concat(parts, ignore_index=True)
 

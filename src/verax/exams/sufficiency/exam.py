@@ -109,7 +109,8 @@ class SufficiencyExam(Exam):
         if BEST in self.importances:
             raise VeraxError(
                 f"importance {BEST!r} has the name of what sufficiency finds itself: give yours "
-                "another name"
+                "another name",
+                code="importance.name-taken",
             )
 
     def begin(self, model: Any, documents: Any) -> None:
@@ -219,7 +220,8 @@ def parse_percentages(text: str) -> list[float]:
         percentages = []
     if not percentages or not all(0 < one <= 100 for one in percentages):
         raise VeraxError(
-            f"percentages is {text!r}: expected numbers above 0 and up to 100, as in 1,5,10,20,50"
+            f"percentages is {text!r}: expected numbers above 0 and up to 100, as in 1,5,10,20,50",
+            code="option.malformed",
         )
     return percentages
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
@@ -11,7 +9,7 @@ from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import listed, of_all, with_interval
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
 from verax.exams.judgement.subjects import is_derived
-from verax.exams.measures import AT_LEAST_ZERO, UNIT_INTERVAL, MeasurePlace
+from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE, UNIT_INTERVAL, MeasurePlace
 from verax.exams.sufficiency.measures import (
     BEST,
     COMPREHENSIVENESS,
@@ -28,12 +26,12 @@ LIMITS = {"for_above": 25.0, "against_below": 10.0, "p_below": 0.05, "least_docu
 """From where on a score is taken to rank words as the decision needs them: set by hand, the same as
 those of the exam deletion, where no calibration says it of the attention."""
 LIMIT_RANGES = {
-    "for_above": (-math.inf, 100.0),
-    "against_below": (-math.inf, 100.0),
+    "for_above": PERCENT_RANGE,
+    "against_below": PERCENT_RANGE,
     "p_below": UNIT_INTERVAL,
     "least_documents": AT_LEAST_ZERO,
 }
-"""Limit → the least and the most it can be."""
+"""Limit → the least and the most it can be: not below random order, whose gain is 0."""
 UNSURE = "it depends on how sure the model is: compare what is normalised"
 """Why neither way is better of what is not normalised, between models."""
 _COMPARED = (COMPREHENSIVENESS, SUFFICIENCY, *NORMALISED.values())

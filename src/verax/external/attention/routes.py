@@ -19,6 +19,8 @@ from verax.external.attention.site import Handler, Route, Site
 class NoAttentionError(VeraxError):
     """A pass showed no attention."""
 
+    code = "model.no-attention"
+
 
 def routes_of(module: Any) -> list[Route]:
     """The routes that a module may be open to, the best first."""
@@ -71,5 +73,6 @@ def counted(route: Route, handler: Handler, layers: int, skipped: int = 0) -> It
     if layers and calls != layers:
         raise VeraxError(
             f"{calls} of {layers} layers showed their attention: this model attends in another way "
-            "to such texts; give a smaller max_length"
+            "to such texts; give a smaller max_length",
+            code="model.attention-mismatch",
         )

@@ -17,7 +17,7 @@ from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.pooled import PooledClassifier
+from verax.models.pooled import PooledClassifier, evaluation_mode
 from verax.models.trace import Trace
 from verax.progress import tracked
 
@@ -64,13 +64,16 @@ def leave_one_out(
     """
     check_level(on)
     if weights not in WEIGHTS:
-        raise VeraxError(f"weights is {weights!r}: {nearest(weights, WEIGHTS)}")
+        raise VeraxError(
+            f"weights is {weights!r}: {nearest(weights, WEIGHTS)}", code="option.unknown-value"
+        )
     trace = traced(model, source)
     chosen = class_numbers(model.classes, target, trace.logits)
     key = ("leave_one_out", model, on, weights if on == "items" else "")
-    whole, without, changes = once(
-        trace, key, lambda: _deleted(model, trace, on, weights, max_tokens)
-    )
+    with evaluation_mode(model):
+        whole, without, changes = once(
+            trace, key, lambda: _deleted(model, trace, on, weights, max_tokens)
+        )
     y = decisions(trace.logits) if chosen is None else chosen
     scores = lost(y, whole, without).masked_fill(~changes, 0.0)
     return scores if signed else scores.abs()
@@ -93,7 +96,16 @@ def _deleted(
 def logits_without_words(
     model: PooledClassifier, trace: Trace, max_tokens: int = MAX_TOKENS
 ) -> Tensor:
-    """(batch, tokens, classes): the logits once each word is deleted; as they were for no word."""
+    """Return the logits after deleting each word in turn.
+
+    Args:
+        model: a model that pools items by attention.
+        trace: the trace of a batch of texts.
+        max_tokens: the most padded tokens per forward pass.
+
+    Returns:
+        (batch, tokens, classes); the logits of the whole text where a token is not a word.
+    """
     if model.words_are_items:
         with frozen_for_gradients(model):
             whole, without = logits_without_items(model, trace, "projected", max_tokens)

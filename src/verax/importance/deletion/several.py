@@ -25,7 +25,10 @@ from verax.time_limit import check_time
 def check_operator(operator: str, model: Any) -> None:
     """Refuse a way to take words away that a model does not have."""
     if operator not in model.operators:
-        raise VeraxError(f"operator {operator!r}: {nearest(operator, model.operators)}")
+        raise VeraxError(
+            f"operator {operator!r}: {nearest(operator, model.operators)}",
+            code="option.unknown-value",
+        )
 
 
 @torch.no_grad()
@@ -37,23 +40,26 @@ def logits_without_sets(
     max_tokens: int = MAX_TOKENS,
     operator: str = DELETE,
 ) -> Tensor:
-    """(variants, classes): logits of texts without some of their words.
+    """Return the logits of texts without some of their words.
+
+    The operators, for models that pool items by attention:
+
+    delete     runs the model again on the remaining words. SOS and EOS stay, and a sentence goes
+               with its last word. Without any word, the logits are the bias.
+    mask       replaces each word by the unknown word.
+    attention  sets the weights of the words to zero and rescales the others to sum to one, as in
+               the exam erasure; float64. Without any weight, the logits are the bias.
 
     Args:
         model: a model of any kind.
-        trace: a batch of texts.
-        rows: (variants,) long: which text of the batch each variant is of.
-        removed: (variants, tokens) bool: the words that are taken away.
-        max_tokens: padded tokens held at once.
-        operator: how, one of `model.operators`: delete, mask or attention.
+        trace: the trace of a batch of texts.
+        rows: (variants,) long, the text of the batch that each variant is derived from.
+        removed: (variants, tokens) bool, the words to remove.
+        max_tokens: the most padded tokens per forward pass.
+        operator: one of `model.operators`: delete, mask or attention.
 
-    In a pooled model:
-
-    delete     what is left is read again. SOS and EOS stay, and a sentence goes with its last
-               word. Where no word is left, the bias decides.
-    mask       the unknown word is read in the place of each.
-    attention  the weights of the words are zero and the others are scaled up to sum to one, as in
-               the exam erasure; float64. Where no weight is left, the bias decides.
+    Returns:
+        (variants, classes).
     """
     check_operator(operator, model)
     if model.kind != POOLED:

@@ -84,7 +84,7 @@ def influences(
     of items that are not there.
     """
     if kind not in KINDS:
-        raise VeraxError(f"kind is {kind!r}: {nearest(kind, KINDS)}")
+        raise VeraxError(f"kind is {kind!r}: {nearest(kind, KINDS)}", code="option.unknown-value")
     refuse_without_vectors(model)
     if not bool(targets.mask.any()):
         return

@@ -43,7 +43,8 @@ def attention(
     layer, *head = (model.layers,) if place is None else place
     if layer > model.layers:
         raise VeraxError(
-            f"attention@{layer}: the model has {model.layers} layers: choose 1 to {model.layers}"
+            f"attention@{layer}: the model has {model.layers} layers: choose 1 to {model.layers}",
+            code="option.out-of-range",
         )
     rows = layer_head_rows(model, trace, max_tokens)
     heads = captured(model, trace, max_tokens).heads[layer - 1]
@@ -51,7 +52,8 @@ def attention(
         return rows[:, layer - 1, :heads].mean(1)
     if head[0] > heads:
         raise VeraxError(
-            f"attention@{layer}.{head[0]}: layer {layer} has {heads} heads: choose 1 to {heads}"
+            f"attention@{layer}.{head[0]}: layer {layer} has {heads} heads: choose 1 to {heads}",
+            code="option.out-of-range",
         )
     return rows[:, layer - 1, head[0] - 1]
 
@@ -111,6 +113,7 @@ def attention_norm(
     if scores is None:
         raise VeraxError(
             "attention-norm: the last layer's values or output projection could not be found in "
-            f"{type(model.module).__name__}: choose another importance, such as attention"
+            f"{type(model.module).__name__}: choose another importance, such as attention",
+            code="importance.not-applicable",
         )
     return positions_of(model, trace.pieces).max_by_word(scores, trace.mask.shape[1])

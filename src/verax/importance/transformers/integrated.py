@@ -99,9 +99,15 @@ def _nothing(model: TransformerClassifier, baseline: str | None) -> int | None:
     tokenizer = model.reader.tokenizer
     mask = getattr(tokenizer, "mask_token_id", None)
     if baseline not in (None, *BASELINES):
-        raise VeraxError(f"baseline {baseline!r}: {nearest(str(baseline), BASELINES)}")
+        raise VeraxError(
+            f"baseline {baseline!r}: {nearest(str(baseline), BASELINES)}",
+            code="option.unknown-value",
+        )
     if baseline == "mask" and mask is None:
-        raise VeraxError("baseline 'mask': the tokenizer has no mask token: use pad or zero")
+        raise VeraxError(
+            "baseline 'mask': the tokenizer has no mask token: use pad or zero",
+            code="importance.not-applicable",
+        )
     if baseline == "pad":
         return model.pad
     return None if baseline == "zero" else mask

@@ -59,7 +59,8 @@ def leave_one_out(
     if operator == MASK and MASK not in model.operators:
         raise VeraxError(
             "leave-one-out-mask: the tokenizer has no mask token: use leave-one-out, which deletes "
-            "words"
+            "words",
+            code="importance.not-applicable",
         )
     chosen = class_numbers(model.classes, target, trace.logits)
     y = decisions(trace.logits) if chosen is None else chosen

@@ -79,7 +79,8 @@ def redraw(part: Part, generator: torch.Generator) -> None:
         if not parameter.is_floating_point():
             raise VeraxError(
                 "the weights of this model are quantised and cannot be drawn anew: load it in "
-                "floating point"
+                "floating point",
+                code="model.quantized",
             )
         values = parameter.double()
         spread = values.std(correction=0)

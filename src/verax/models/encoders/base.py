@@ -20,7 +20,7 @@ ENCODER_OPTIONS = ("hidden_size", "layers", "heads", "feedforward_size", "dropou
 
 
 class Encoder(nn.Module, ABC):
-    """Embedded words to states, one for each position.
+    """Map embedded words to states, one per position; the base class of encoders.
 
     inputs   (batch, positions, input size)
     mask     (batch, positions) bool, True where there is something to read
@@ -28,21 +28,21 @@ class Encoder(nn.Module, ABC):
              replayed steps of a `replayable` encoder, which has them on the device of the inputs
     returns  (batch, positions, output size), zero beyond the end
 
-    Class attributes are all that the rest of the package knows about an encoder. Their defaults are
-    right for any encoder, if not the fastest:
+    Verax reads everything it needs to know from class attributes. Their defaults are correct for
+    any encoder, though not the fastest:
 
-    uses             which of `ENCODER_OPTIONS` it looks at; the others have no effect on it
+    uses             which of `ENCODER_OPTIONS` it uses; the others have no effect on it
     default_layers   its layers unless option `layers` is set
     default_dropout  its dropout unless option `dropout_encoder` is set
-    is_identity      whether a state is its word's vector itself
-    reach            how many words to either side a state sees: 0 means its own word alone, None
-                     that there is no bound
+    is_identity      whether a state is its word's embedding itself
+    reach            how many words to either side a state depends on: 0 for its own word only, None
+                     if unbounded
     replayable       whether a training step can be captured on a GPU and replayed: `forward` asks
                      the device for no value, so it cannot know lengths on the CPU
-    training_cost    what a token costs in training, a BiLSTM's being 1
+    training_cost    the training time per token, relative to a BiLSTM
 
-    A subclass with a `forward` of its own says `reach` and `replayable` anew: what its parent
-    promised need not be true of it.
+    A subclass that overrides `forward` must declare `reach` and `replayable` again: the values of
+    its parent need not hold.
     """
 
     output_size: int
@@ -98,6 +98,7 @@ def refuse_odd_size(options: ModelOptions) -> None:
         raise VeraxError(
             f"hidden_size is {options.hidden_size}: it must be even, for two directions or widths",
             options=["hidden_size"],
+            code="option.out-of-range",
         )
 
 
@@ -107,13 +108,14 @@ SAME = "same"
 """What the option `sentence_encoder` calls the encoder of words."""
 
 ENCODERS: Registry[type[Encoder]] = Registry("encoder", "verax.encoders")
+"""The registered encoders, by name."""
 
 
 def register_encoder(name: str) -> Callable[[E], E]:
-    """Register a subclass of `Encoder`, so that `encoder=name` is a choice everywhere.
+    """Register a subclass of `Encoder` under a name, so that `encoder=name` is valid everywhere.
 
     Args:
-        name: what options, flags, study files and saved models call it.
+        name: its name in options, flags, study files and saved models.
 
     >>> from verax.models.encoders import Pointwise
     >>> @register_encoder("doubled")
@@ -131,14 +133,21 @@ def register_encoder(name: str) -> Callable[[E], E]:
 
     def register(kind: E) -> E:
         if not (isinstance(kind, type) and issubclass(kind, Encoder)):
-            raise VeraxError(f"encoder {name!r} is {kind!r}: register a subclass of Encoder")
+            raise VeraxError(
+                f"encoder {name!r} is {kind!r}: register a subclass of Encoder",
+                code="plugin.invalid",
+            )
         if name == SAME:
-            raise VeraxError(f"encoder {name!r}: option sentence_encoder means another thing by it")
+            raise VeraxError(
+                f"encoder {name!r}: option sentence_encoder means another thing by it",
+                code="plugin.invalid",
+            )
         unknown = set(kind.uses) - set(ENCODER_OPTIONS)
         if unknown:
             raise VeraxError(
                 f"encoder {name!r} uses {', '.join(sorted(unknown))}: an encoder's options are "
-                f"{', '.join(ENCODER_OPTIONS)}"
+                f"{', '.join(ENCODER_OPTIONS)}",
+                code="plugin.invalid",
             )
         ENCODERS.register(name, kind, f"{kind.__module__}.{kind.__qualname__}")
         return kind

@@ -74,6 +74,7 @@ class Transformer(Encoder):
                 f"hidden_size ({options.hidden_size}) must be a multiple of heads "
                 f"({options.heads})",
                 options=["hidden_size", "heads"],
+                code="option.conflict",
             )
 
     def forward(

@@ -15,10 +15,13 @@ __all__ = ["Chart", "charts_of", "charts_of_other", "charts_of_paper"]
 
 
 def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
-    """Every chart that these verdicts have tables for, by exam; at most eight models.
+    """Return every chart of some verdicts, exam by exam, with at most eight models on each.
 
-    An exam that no verdict has, or that has nothing to draw, has no chart. Adversaries that cells
-    have trained come last: they are no exam's.
+    Exams without tables, or with nothing to draw, have no chart. Adversaries that were trained by
+    a study come last.
+
+    Args:
+        verdicts: verdicts by the names of their models.
     """
     require_altair()
     # Altair is wanted only where a chart is, and takes a while to load

@@ -64,7 +64,8 @@ def recipe_of(base: AttentionClassifier, changed: Mapping[str, Any]) -> Recipe:
     if not base.record.get("training"):
         raise VeraxError(
             "the base does not say how it was trained, so that nothing can be trained like it: "
-            "leave out retrain and controls"
+            "leave out retrain and controls",
+            code="model.unsuitable-base",
         )
     shared = {name: value for name, value in changed.items() if name in SHARED}
     options, settings = inherit(base, shared, {}, ())
@@ -99,9 +100,15 @@ def left_out_of(hierarchical: bool) -> dict[str, str]:
 def refuse_as_base(base: AttentionClassifier) -> None:
     """Raise an error where a model cannot be a base: it needs attention, trained for its labels."""
     if isinstance(base, GuidedClassifier):
-        raise VeraxError("a guided model has no attention of its own: give its guide as the base")
+        raise VeraxError(
+            "a guided model has no attention of its own: give its guide as the base",
+            code="model.unsuitable-base",
+        )
     if "adversary" in base.record:
-        raise VeraxError("this is an adversary: give the model that it was trained against")
+        raise VeraxError(
+            "this is an adversary: give the model that it was trained against",
+            code="model.unsuitable-base",
+        )
     refuse_uniform(base)
 
 
@@ -192,7 +199,9 @@ class Making:
                 if parse_json((folder / _ASKED).read_bytes()) == settings:
                     return read_parquet((folder / _TABLE).read_bytes(), _TABLE)
             except (OSError, ValueError) as error:
-                raise VeraxError(f"{folder} is damaged ({error}): {_DELETE}") from error
+                raise VeraxError(
+                    f"{folder} is damaged ({error}): {_DELETE}", code="result.damaged"
+                ) from error
         self.begin(Model(CONTROL, name, None, seed))
         model = train_guided(guide, self.corpus, seed=seed, **{**self._training, **recipe})
         table = self.measure(model, splits)
@@ -218,7 +227,9 @@ class Making:
             try:
                 model = load(folder, device=self._training["device"])
             except VeraxError as error:
-                raise VeraxError(f"{folder} is damaged ({error}): {_DELETE}") from error
+                raise VeraxError(
+                    f"{folder} is damaged ({error}): {_DELETE}", code="result.damaged"
+                ) from error
             if model.record.get(_KEY) == settings:
                 return model
         model = make()
@@ -264,7 +275,7 @@ def _refuse_unfit(folder: Path) -> None:
     """
     cannot = f"cannot keep models in {folder}"
     if folder.exists() and not folder.is_dir():
-        raise VeraxError(f"{cannot}: it is a file, give a folder")
+        raise VeraxError(f"{cannot}: it is a file, give a folder", code="output.wrong-kind")
     try:
         for path in sorted(folder.iterdir()) if folder.exists() else ():
             if path.name.startswith("."):
@@ -273,13 +284,16 @@ def _refuse_unfit(folder: Path) -> None:
             whole = next((files for files in _KEPT if names <= files), None)
             if whole is None:
                 raise VeraxError(
-                    f"{cannot}: it holds other files ({path.name}), give a new or an empty folder"
+                    f"{cannot}: it holds other files ({path.name}), give a new or an empty folder",
+                    code="output.occupied",
                 )
             if names and names != whole:
                 lacks = ", ".join(sorted(whole - names))
-                raise VeraxError(f"{path} is damaged (it lacks {lacks}): {_DELETE}")
+                raise VeraxError(
+                    f"{path} is damaged (it lacks {lacks}): {_DELETE}", code="result.damaged"
+                )
     except OSError as error:
-        raise VeraxError(f"{cannot}: {error.strerror}") from error
+        raise VeraxError(f"{cannot}: {error.strerror}", code="output.not-writable") from error
     try:
         refuse_unwritable(folder / "model")
     except WriteError as error:

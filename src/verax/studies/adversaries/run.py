@@ -112,7 +112,10 @@ def run_adversaries(
     again = _seeds("retrain", retrain, empty=True)
     check_split(split)
     if "lam" in options:
-        raise VeraxError("option 'lam' is what this study sets: leave it out, or give lams")
+        raise VeraxError(
+            "option 'lam' is what this study sets: leave it out, or give lams",
+            code="option.conflict",
+        )
     divide(options, ModelOptions, TrainingOptions)  # refuse what none knows
     beside = several_models("others", others)
     entries = [model_entry(base, "the base")]
@@ -122,10 +125,14 @@ def run_adversaries(
     for seed in again:
         if seed == entries[0].seed:
             raise VeraxError(
-                f"cannot retrain with seed {seed}: it is the base's, and would give the base again"
+                f"cannot retrain with seed {seed}: it is the base's, and would give the base again",
+                code="option.conflict",
             )
         if seed in [entry.seed for entry in entries[1:]]:
-            raise VeraxError(f"seed {seed} is among others already: leave it out of retrain")
+            raise VeraxError(
+                f"seed {seed} is among others already: leave it out of retrain",
+                code="option.duplicate",
+            )
     base = loaded_model(base, device)
     refuse_as_base(base)
     corpus = _own_corpus(base) if corpus is None else corpus_of(base, corpus, "the base")
@@ -196,10 +203,13 @@ def _on_validation(documents: pd.DataFrame, classes: int) -> dict[str, float]:
 
 def _several(name: str, values: Any, empty: bool = False) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
+        raise VeraxError(
+            f"{name} is {values!r}: give a list of numbers, such as [0, 1]",
+            code="option.wrong-type",
+        )
     listed = list(values)
     if not listed and not empty:
-        raise VeraxError(f"{name} is empty: give at least one")
+        raise VeraxError(f"{name} is empty: give at least one", code="option.empty")
     return listed
 
 
@@ -219,7 +229,8 @@ def _own_corpus(base: AttentionClassifier) -> Corpus:
             raise
         raise VeraxError(
             f"the corpus that the base was trained on cannot be loaded ({error}): put it back, or "
-            "give the place where it is now"
+            "give the place where it is now",
+            code="corpus.not-at-hand",
         ) from error
 
 
@@ -241,8 +252,10 @@ def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
     if other or name != now:
         as_then = f"{name!r} with {options}" if options else repr(name)
         raise VeraxError(
-            f"{start}: leave out corpus (--corpus), or give {as_then}, as the base had it"
+            f"{start}: leave out corpus (--corpus), or give {as_then}, as the base had it",
+            code="corpus.changed",
         )
     raise VeraxError(
-        f"{start}: it has changed since; bring it back as it was, or train the base again"
+        f"{start}: it has changed since; bring it back as it was, or train the base again",
+        code="corpus.changed",
     )

@@ -48,7 +48,8 @@ def measured(
         documents = corpus.splits[split]
         if len(documents) == 0:
             raise VeraxError(
-                f"corpus {corpus.name!r} has no documents in {split}: choose another split"
+                f"corpus {corpus.name!r} has no documents in {split}: choose another split",
+                code="corpus.empty-split",
             )
         with full_precision():
             values = divergences(model, base, documents, max_tokens)
@@ -219,7 +220,7 @@ def choose(curve: Sequence[Mapping[str, float]], base_f1: float, base_accuracy: 
     False
     """
     if not curve:
-        raise VeraxError("no adversary to choose from: give at least one λ")
+        raise VeraxError("no adversary to choose from: give at least one λ", code="option.empty")
     rising = sorted(curve, key=lambda row: row["lam"])
     rising = [row for row in rising if row["lam"] > 0] or rising
 

@@ -69,7 +69,9 @@ def seed_variance(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     listed = several_models("models", models)
     if len(listed) < 2:
-        raise VeraxError("fewer than two models: seed variance is between two or more")
+        raise VeraxError(
+            "fewer than two models: seed variance is between two or more", code="result.too-few"
+        )
     entries = [model_entry(model, f"model {n}") for n, model in enumerate(listed, start=1)]
     refuse_more_than_seeds(entries)
     loaded = [loaded_model(model, device) for model in listed]
@@ -100,13 +102,15 @@ def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
             shown = ", ".join(f"{n} ({settings.get(n)}, {other.get(n)})" for n in names)
             raise VeraxError(
                 f"{first.name} and {entry.name} differ in more than the seed: {shown}; "
-                "give models that were trained alike"
+                "give models that were trained alike",
+                code="model.incomparable",
             )
     for one, other_one in combinations(entries, 2):
         if one.seed is not None and one.seed == other_one.seed:
             raise VeraxError(
                 f"{one.name} and {other_one.name} are one model with one seed, {one.seed}: "
-                "give each seed once"
+                "give each seed once",
+                code="option.duplicate",
             )
 
 
@@ -131,7 +135,10 @@ def seeds_of(entries: Sequence[Entry], taken: Collection[int] = ()) -> list[int]
 def several_models(name: str, models: Any) -> list[ModelLike]:
     """A list of models; one alone is a mistake that a string would hide."""
     if isinstance(models, (str, Path, AttentionClassifier)):
-        raise VeraxError(f"{name} is one model: give a list of models, or of folders of them")
+        raise VeraxError(
+            f"{name} is one model: give a list of models, or of folders of them",
+            code="option.wrong-type",
+        )
     return list(models)
 
 
@@ -139,10 +146,16 @@ def model_entry(model: ModelLike, name: str) -> Entry:
     """What is known of a model before it is loaded; in memory it is called by this name."""
     folder = Path(model) if isinstance(model, (str, Path)) else None
     if folder and not (is_model_folder(folder) or saved_kind(folder) == Verdict.kind):
-        raise VeraxError(f"{model} is not a saved model: expected a folder that train wrote")
+        raise VeraxError(
+            f"{model} is not a saved model: expected a folder that train wrote",
+            code="model.missing",
+        )
     entry = entry_of(model, 0)
     if entry.verdict is not None:
-        raise VeraxError(f"{entry.name} is a verdict: give models, or folders of saved ones")
+        raise VeraxError(
+            f"{entry.name} is a verdict: give models, or folders of saved ones",
+            code="result.wrong-kind",
+        )
     return replace(entry, name=name) if isinstance(model, AttentionClassifier) else entry
 
 
@@ -151,7 +164,8 @@ def loaded_model(model: ModelLike, device: str) -> AttentionClassifier:
         return model
     if not isinstance(model, (str, Path)):
         raise VeraxError(
-            f"a {type(model).__name__} cannot be trained again: give a model that Verax trained"
+            f"a {type(model).__name__} cannot be trained again: give a model that Verax trained",
+            code="model.wrong-type",
         )
     return load(model, device=device)
 

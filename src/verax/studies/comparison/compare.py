@@ -98,7 +98,8 @@ def compare(
         if corpus is not None and unknown and entry.verdict is None:
             raise VeraxError(
                 f"corpus {corpus.name!r} has class {unknown[0]!r}, {entry.name} knows "
-                f"{', '.join(entry.classes)}: compare models of the corpus's classes"
+                f"{', '.join(entry.classes)}: compare models of the corpus's classes",
+                code="corpus.unknown-class",
             )
     conditions = common_conditions(corpus, entries, by_exam, split, sample, seed, classes)
     for entry in entries:
@@ -136,7 +137,8 @@ def compare(
         instances.append(verdict.document_values().assign(**columns))
         if set(instances[0]["id"]) != set(instances[-1]["id"]):  # whatever its manifest says
             raise VeraxError(
-                f"{entry.name} was examined on other documents than the first: examine it again"
+                f"{entry.name} was examined on other documents than the first: examine it again",
+                code="result.incomparable",
             )
         values = pd.DataFrame(split_values(verdict).items(), columns=["measure", "value"])
         numbers.append(values.assign(**columns))
@@ -174,10 +176,14 @@ def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list
         elif missing:
             raise VeraxError(
                 f"{entry.name} has no exam {missing[0]}: it has {', '.join(taken) or 'none'}; "
-                "leave it out, or examine the model again"
+                "leave it out, or examine the model again",
+                code="result.incomparable",
             )
     if not chosen:
-        raise VeraxError("these verdicts have no exam in common: examine the models again")
+        raise VeraxError(
+            "these verdicts have no exam in common: examine the models again",
+            code="result.incomparable",
+        )
     return chosen
 
 
@@ -210,7 +216,8 @@ def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Cor
     if len(readings) > 1:
         raise VeraxError(
             "these models read texts with different tokenisers, so they see different documents: "
-            "compare models of one tokeniser"
+            "compare models of one tokeniser",
+            code="model.incomparable",
         )
     if isinstance(corpus, Corpus):
         return corpus
@@ -220,11 +227,15 @@ def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Cor
         return None
     for entry in models:
         if not entry.record.get("corpus"):
-            raise VeraxError(f"{entry.name} does not say what it was trained on: give a corpus")
+            raise VeraxError(
+                f"{entry.name} does not say what it was trained on: give a corpus",
+                code="corpus.not-named",
+            )
         if entry.fingerprint != models[0].fingerprint:
             raise VeraxError(
                 f"{models[0].name} and {entry.name} were trained on different corpora or parts of "
-                "one: name the corpus to compare them on"
+                "one: name the corpus to compare them on",
+                code="corpus.not-named",
             )
     return load_trained_on(models[0].record, models[0].name)
 

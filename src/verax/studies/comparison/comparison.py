@@ -236,7 +236,8 @@ class Comparison(Result):
             named = ", ".join(sorted(str(version or "not recorded") for version in versions))
             raise VeraxError(
                 f"models were judged by different limits ({named}): give --limits, in Python "
-                "limits, to judge all by one version"
+                "limits, to judge all by one version",
+                code="result.incomparable",
             )
         table = self.table()
         return table[table["judged"] == WORSE].reset_index(drop=True)

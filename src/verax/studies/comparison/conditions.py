@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from verax.corpora.corpus import Corpus
+from verax.corpora.loading import saved_name
 from verax.errors import VeraxError
 from verax.exams.exam import Exam
 from verax.exams.verdict import Verdict
@@ -67,12 +68,12 @@ def common_conditions(
     """
     changed: dict[str, Any] = {}
     if corpus is not None:
-        changed = {"corpus": corpus.name, "fingerprint": corpus.fingerprint}
+        changed = {"corpus": saved_name(corpus), "fingerprint": corpus.fingerprint}
         changed["texts_fingerprint"] = corpus.texts_fingerprint
     if corpus is not None and any(entry.verdict is None for entry in entries):
         whole = len(corpus.splits[split])
         usual = {n: asdict(classes[n].options_class(**given)) for n, given in options.items()}
-        common = Conditions(corpus.name, None, split, whole, whole, seed, usual)
+        common = Conditions(saved_name(corpus), None, split, whole, whole, seed, usual)
     else:
         first = entries[0].verdict
         assert first is not None
@@ -123,4 +124,7 @@ def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
             differences.append((used != value, message))
     for differs, message in differences:
         if differs:
-            raise VeraxError(f"{entry.name} was examined {message}, or examine the model again")
+            raise VeraxError(
+                f"{entry.name} was examined {message}, or examine the model again",
+                code="result.incomparable",
+            )

@@ -84,7 +84,10 @@ def entry_of(source: Any, number: int) -> Entry:
         return _of_verdict(f"verdict {number}", source)
     if not isinstance(source, (str, Path)):
         kind = type(source).__name__
-        raise VeraxError(f"cannot compare a {kind}: give models, verdicts, or folders of them")
+        raise VeraxError(
+            f"cannot compare a {kind}: give models, verdicts, or folders of them",
+            code="result.wrong-kind",
+        )
     folder = Path(check_path("what to compare", source))
     if is_model_folder(folder):
         return _of_folder(str(source), folder)
@@ -92,7 +95,8 @@ def entry_of(source: Any, number: int) -> Entry:
         return _of_verdict(str(source), Verdict.load(folder))
     raise VeraxError(
         f"{source} is neither a saved model nor a saved verdict: expected a folder that train or "
-        "examine wrote"
+        "examine wrote",
+        code="result.missing",
     )
 
 
@@ -148,7 +152,10 @@ def grouped(
         listed = _list(models)
         groups = _by_settings([entry_of(model, n) for n, model in enumerate(listed, start=1)])
     if len(groups) < 2:
-        raise VeraxError("fewer than two models to compare: give the reference, then the others")
+        raise VeraxError(
+            "fewer than two models to compare: give the reference, then the others",
+            code="result.too-few",
+        )
     return groups
 
 
@@ -162,10 +169,15 @@ def _by_name(models: Mapping[str, Comparable | Sequence[Comparable]]) -> Groups:
     number = 0
     for name, members in models.items():
         if not isinstance(name, str) or not name.strip():
-            raise VeraxError(f"a model is called {name!r}: name it with text")
+            raise VeraxError(
+                f"a model is called {name!r}: name it with text", code="option.wrong-type"
+            )
         listed = _list(members)
         if not listed:
-            raise VeraxError(f"no model is given under {name!r}: give one, or several seeds of it")
+            raise VeraxError(
+                f"no model is given under {name!r}: give one, or several seeds of it",
+                code="option.empty",
+            )
         groups[name] = [entry_of(one, number := number + 1) for one in listed]
         _refuse_mixture(name, groups[name])
         _refuse_twins(name, groups[name])
@@ -202,7 +214,8 @@ def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
     if differ:
         raise VeraxError(
             f"{name!r} holds models that differ in {', '.join(differ)}: several under one name are "
-            "seeds of one model; give them in a list, which tells them apart, or a name each"
+            "seeds of one model; give them in a list, which tells them apart, or a name each",
+            code="result.incomparable",
         )
 
 
@@ -214,7 +227,8 @@ def _refuse_twins(name: str, group: Sequence[Entry]) -> None:
         if key in by_key:
             raise VeraxError(
                 f"{by_key[key].name} and {entry.name} are one model with one seed, both under "
-                f"{name!r}: give each seed once, or name groups"
+                f"{name!r}: give each seed once, or name groups",
+                code="option.duplicate",
             )
         by_key[key] = entry
 

@@ -38,7 +38,7 @@ def headlines(comparison: Comparison, group: str) -> list[tuple[str, str]]:
     """Whether the attention of a group can be trusted, and whether it has learnt anything.
 
     Args:
-        comparison: one that was saved before headlines were kept has none.
+        comparison: the comparison.
         group: the group.
 
     Returns:

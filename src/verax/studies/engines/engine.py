@@ -12,7 +12,7 @@ from verax.plugin_files import PluginFile, imported_plugins
 from verax.studies.grid.cell import Cell
 
 OUT_OF_MEMORY, DIVERGED, LOST, ERROR = "out of memory", "diverged", "lost", "error"
-"""Why a cell failed: LOST when its worker went away, DIVERGED when the loss was not finite."""
+"""Why a cell failed: out of memory, a loss that is not finite, a worker that died, or an error."""
 
 REPLACED = (LOST, OUT_OF_MEMORY, ERROR)
 """After one of these a worker is replaced: on a GPU, an error may persist."""
@@ -26,11 +26,11 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXP
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to be run, and how; the engine chooses where.
+    """A cell for an engine to run.
 
-    weights   whether the model's files are to be among the results
-    model     files of the model, if it was trained already: for the cell `model_of`
-    plugins   files to import first: those that the process that makes the job has imported
+    weights   whether to return the files of the model
+    model     the files of the model if it is already trained, for the cell `model_of`
+    plugins   plugin files to import first; by default those imported in this process
     """
 
     cell: Cell
@@ -43,7 +43,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Progressed:
-    """How far a cell got: `what` it does, and `done` of `total` of it where that is known."""
+    """Progress of a cell: its current step `what`, with `done` of `total` where they are known."""
 
     key: str
     what: str
@@ -54,7 +54,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Finished:
-    """A cell's files by name, and facts for its manifest (device, versions, seconds, …)."""
+    """The result of a cell: its files by name, and facts for its manifest (device, versions, …)."""
 
     key: str
     files: Mapping[str, bytes] = field(repr=False)
@@ -65,7 +65,11 @@ class Finished:
 class Failed:
     """Why a cell gave no result. One that was LOST is worth another try.
 
-    `halved` is whether it was tried with half the tokens at once already.
+    error      the message, which may quote texts
+    traceback  the same of the traceback
+    halved     whether it was tried with half the tokens at once already
+    kept       what a study keeps of the error, without texts; None where it quotes none
+    code       that of a `VeraxError`
     """
 
     key: str
@@ -73,18 +77,20 @@ class Failed:
     error: str
     traceback: str = ""
     halved: bool = False
+    kept: str | None = None
+    code: str | None = None
 
 
 Event = Progressed | Finished | Failed
 
 
 class Engine(Protocol):
-    """Runs cells side by side.
+    """An engine runs cells in parallel.
 
-    `submit` may be called while `free` is above zero. `wait` returns events as soon as there are
-    some, or after `timeout` seconds none. Every job ends in exactly one `Finished` or `Failed`,
-    whatever happens to its worker. `stop` ends everything at once, finished or not, and leaves no
-    process behind; it may be called twice.
+    `submit` may be called while `free` is positive. `wait` returns events as soon as there are any,
+    or none after `timeout` seconds. Every job ends in exactly one `Finished` or `Failed`, even if
+    its worker dies. `stop` terminates all jobs at once and leaves no process behind; it may be
+    called twice.
     """
 
     @property

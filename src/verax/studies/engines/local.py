@@ -19,10 +19,9 @@ from verax.studies.grid.study import Hardware
 
 
 class HereEngine:
-    """Runs cells in the process that asks, with its threads, so that numbers are its own.
+    """An engine that runs cells one by one in the current process.
 
-    An interruption ends the cell that runs and is passed on. With `progress` bars show how far the
-    cell got.
+    An interruption ends the current cell and propagates. With `progress`, bars show its progress.
     """
 
     workers = 1
@@ -64,7 +63,7 @@ MOST_ON_A_GPU = 12
 
 
 class LocalEngine:
-    """Runs cells in processes of this machine, each started when there is a cell for it."""
+    """An engine that runs cells in local processes, started on demand."""
 
     def __init__(self, hardware: Hardware | None = None) -> None:
         self._hardware = hardware = hardware or Hardware()

@@ -18,6 +18,7 @@ import torch
 import verax
 from verax.device import resolve_device
 from verax.errors import VeraxError
+from verax.studies.store.saved import UNCOMMITTED
 from verax.version import __version__, source_fingerprint
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -42,7 +43,10 @@ def gpus(device: str) -> list[str]:
         return [] if where.type == "cpu" else [f"cuda:{where.index or 0}"]
     devices = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     if device == "cuda" and not devices:
-        raise VeraxError("device 'cuda' is not there: use device cpu or auto (--device cpu)")
+        raise VeraxError(
+            "device 'cuda' is not there: use device cpu or auto (--device cpu)",
+            code="device.unavailable",
+        )
     return devices
 
 
@@ -100,7 +104,10 @@ def surroundings(device: str) -> dict[str, Any]:
 
 @functools.cache
 def commit() -> str | None:
-    """The commit that Verax runs from, with `-dirty` where files differ from it; else None."""
+    """Return the commit that Verax runs from; None outside of a repository.
+
+    It ends in `UNCOMMITTED` if a file of the package differs from it.
+    """
     return _commit(Path(verax.__file__).parent)
 
 
@@ -118,6 +125,7 @@ def _commit(package: Path) -> str | None:
     try:
         # a package installed below somebody's checkout is no part of it
         ask("ls-files", "--error-unmatch", "version.py")
-        return ask("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+        changed = ask("status", "--porcelain", "--untracked-files=no", ".")
+        return ask("rev-parse", "HEAD") + (UNCOMMITTED if changed else "")
     except (OSError, subprocess.SubprocessError, ValueError):
         return None

@@ -77,7 +77,7 @@ class MPS:
         except (OSError, subprocess.SubprocessError) as error:
             why = f"MPS cannot be started: {error}"
         service.stop()
-        raise VeraxError(why)
+        raise VeraxError(why, code="engine.unavailable")
 
     def stop(self) -> None:
         """End the service; may be called twice."""

@@ -40,6 +40,7 @@ from verax.studies.adversaries.measures import summarise
 from verax.studies.engines import engine
 from verax.studies.engines.machine import surroundings
 from verax.studies.grid.cell import SOURCE
+from verax.studies.grid.portable import message_without_texts
 from verax.studies.grid.vectors import content
 from verax.studies.store.cells import MODEL, VERDICT, as_json
 from verax.studies.store.tables import parquet_bytes
@@ -72,8 +73,9 @@ def perform(
         outcome = attempt.outcome()
     if isinstance(outcome, engine.Failed):
         if halved and _is_out_of_memory(outcome):
-            error = f"{outcome.error} (and so with max_tokens {attempt.budget})"
-            return replace(outcome, error=error, halved=True)
+            again = f" (and so with max_tokens {attempt.budget})"
+            error, kept = f"{outcome.error}{again}", f"{outcome.kept}{again}"
+            return replace(outcome, error=error, kept=kept, halved=True)
         return outcome
     seconds = {**outcome.facts["seconds"], "total": round(time.monotonic() - clock, 3)}
     facts = {
@@ -152,11 +154,15 @@ class _Attempt:
         again = "run the study again, so that its cells are listed anew"
         if corpus.fingerprint != cell.fingerprint:
             raise VeraxError(
-                f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
+                f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}",
+                code="corpus.changed",
             )
         path = str(cell.training.get("vectors"))
         if cell.vectors is not None and _content(path, tuple(stamp(path) or ())) != cell.vectors:
-            raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
+            raise VeraxError(
+                f"{path} does not hold the cell's word vectors any more: {again}",
+                code="vectors.changed",
+            )
 
     def _model(self, display: Reporting) -> AttentionClassifier:
         """The cell's model: trained, or the one that was for another cell of the same model."""
@@ -202,11 +208,13 @@ def _content(path: str, stamp: tuple[int, ...]) -> str:
 def failure(key: str, error: BaseException) -> engine.Failed:
     """The failure of a cell, from an exception."""
     text, kind = str(error).strip(), type(error).__name__
-    if not isinstance(error, VeraxError):
+    code = error.code if isinstance(error, VeraxError) else None
+    if code is None:
         text = f"{kind}: {engine.first_line(error)}" if text else kind
     reason = engine.OUT_OF_MEMORY if is_out_of_memory(error) else engine.ERROR
     reason = engine.DIVERGED if isinstance(error, Diverged) else reason
-    return engine.Failed(key, reason, text, "".join(traceback.format_exception(error)))
+    words = "".join(traceback.format_exception(error))
+    return engine.Failed(key, reason, text, words, kept=message_without_texts(error), code=code)
 
 
 def _is_out_of_memory(outcome: engine.Finished | engine.Failed) -> bool:

@@ -103,7 +103,9 @@ def import_ray(alone: bool = False) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise VeraxError("the ray engine needs Ray: pip install 'verax[ray]'") from error
+        raise VeraxError(
+            "the ray engine needs Ray: pip install 'verax[ray]'", code="package.missing"
+        ) from error
     return ray
 
 
@@ -122,7 +124,8 @@ def join(hardware: Hardware) -> Cluster:
     if not ours and address not in (None, "auto", context.gcs_address):
         raise VeraxError(
             f"this process is connected to Ray at {context.gcs_address} already, not at "
-            f"{address}: disconnect it (ray.shutdown()), or leave out the address"
+            f"{address}: disconnect it (ray.shutdown()), or leave out the address",
+            code="engine.unavailable",
         )
     return Cluster(context.gcs_address, context.get_job_id(), ours)
 
@@ -145,7 +148,7 @@ def _connect(ray: Any, hardware: Hardware) -> None:
     except Exception as error:  # a node that is slow to start is this very class
         ray.shutdown()  # what was started of it
         doing = "cannot start Ray here" if address is None else f"cannot join Ray at {address}"
-        raise VeraxError(f"{doing}: {first_line(error)}") from error
+        raise VeraxError(f"{doing}: {first_line(error)}", code="engine.unavailable") from error
     if address is not None:
         try:
             _check_versions()
@@ -166,9 +169,15 @@ def share(hardware: Hardware, nodes: Iterable[Node]) -> Share:
     nodes, device = list(nodes), hardware.device
     with_gpu = [node for node in nodes if node.gpus >= 1]
     if device not in ("auto", "cpu", "cuda"):
-        raise VeraxError(f"device {device!r}: Ray picks the GPU itself, use auto, cpu or cuda")
+        raise VeraxError(
+            f"device {device!r}: Ray picks the GPU itself, use auto, cpu or cuda",
+            code="device.unknown",
+        )
     if device == "cuda" and not with_gpu:
-        raise VeraxError("device 'cuda' is not there: no node has a GPU, use device cpu or auto")
+        raise VeraxError(
+            "device 'cuda' is not there: no node has a GPU, use device cpu or auto",
+            code="device.unavailable",
+        )
     part = 0.0
     if device != "cpu" and with_gpu:
         # rounded down: seven times 0.1429 would be more than a GPU
@@ -178,7 +187,8 @@ def share(hardware: Hardware, nodes: Iterable[Node]) -> Share:
         most = int(max((node.cpus for node in (with_gpu if part else nodes)), default=0))
         raise VeraxError(
             f"no node has the {hardware.threads} CPUs that a cell takes, the largest has {most}: "
-            "set threads lower"
+            "set threads lower",
+            code="option.out-of-range",
         )
     return cell
 
@@ -215,29 +225,33 @@ def _check_address(address: str) -> None:
         if not host or not port.isdecimal() or "/" in host:
             raise VeraxError(
                 f"address {address!r} is not one of a Ray cluster: give host:port, as "
-                "`ray start --head` prints it, or auto"
+                "`ray start --head` prints it, or auto",
+                code="option.malformed",
             )
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
         except (OSError, OverflowError) as error:
             why = first_line(error)
-            raise VeraxError(f"no Ray cluster at {address} ({why}): {_START}") from error
+            raise VeraxError(
+                f"no Ray cluster at {address} ({why}): {_START}", code="engine.unavailable"
+            ) from error
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
         check = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except subprocess.TimeoutExpired as error:
         raise VeraxError(
             f"what is at {address} does not answer as a Ray cluster: give the address that "
-            "`ray start --head` prints"
+            "`ray start --head` prints",
+            code="engine.unavailable",
         ) from error
     if check.returncode:
         lines = check.stderr.strip().splitlines() or ["Ray gives no reason"]
         reason = lines[-1].removeprefix("ray.exceptions.")
         if "could not find" in reason.lower():
-            raise VeraxError(f"no Ray cluster found here: {_START}")
+            raise VeraxError(f"no Ray cluster found here: {_START}", code="engine.unavailable")
         if "AuthenticationError" in reason:
             reason = "it wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to its own"
-        raise VeraxError(f"cannot join Ray at {address}: {reason}")
+        raise VeraxError(f"cannot join Ray at {address}: {reason}", code="engine.unavailable")
 
 
 def _check_versions() -> None:
@@ -264,5 +278,6 @@ def _check_versions() -> None:
         if version != __version__:
             what = "no Verax" if version is None else f"Verax {version}"
             raise VeraxError(
-                f"a node of the Ray cluster has {what}: install Verax {__version__} on every node"
+                f"a node of the Ray cluster has {what}: install Verax {__version__} on every node",
+                code="engine.unavailable",
             )

@@ -93,7 +93,7 @@ class _Actor:
 
 
 class RayEngine:
-    """Runs cells on a Ray cluster, each in an actor with CPUs and a part of a GPU.
+    """An engine that runs cells on a Ray cluster, each in an actor with CPUs and a share of a GPU.
 
     Ray itself repeats nothing: a cell whose worker, node or result is gone comes back as LOST, and
     the runner may submit it again. If the cluster loses its head node, Ray ends this process within
@@ -225,7 +225,8 @@ def failure(key: str, error: Exception) -> engine.Failed:
     kinds, words = import_ray().exceptions, str(error).strip()
     raised = isinstance(error, kinds.RayTaskError) and not isinstance(error.cause, kinds.RayError)
     if raised or getattr(error, "actor_init_failed", False):
-        return engine.Failed(key, engine.ERROR, words.splitlines()[-1], words)
+        last = words.splitlines()[-1]
+        return engine.Failed(key, engine.ERROR, last, words, kept="an error outside the cell")
     if isinstance(error, kinds.OutOfMemoryError):
         return engine.Failed(key, engine.OUT_OF_MEMORY, "its node ran out of memory", words)
     return engine.Failed(key, engine.LOST, "its worker, or the node under it, was lost", words)

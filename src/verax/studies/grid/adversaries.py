@@ -108,7 +108,11 @@ def read_adversaries(
     if section.value is True:
         section = LocatedValue({}, section.location)
     if not isinstance(section.value, dict):
-        problems.add(f"adversaries is {section.plain()!r:.60}: {_EXPECTED}", section.location)
+        problems.add(
+            f"adversaries is {section.plain()!r:.60}: {_EXPECTED}",
+            section.location,
+            code="option.wrong-type",
+        )
         return None
     lists = {
         name: read_list(option, section.value[name], problems)
@@ -121,18 +125,23 @@ def read_adversaries(
                 f"cannot retrain with seed {seed}: it is one of the study's seeds, and would give "
                 "that model again; give another",
                 location,
+                code="option.conflict",
             )
     before = len(problems)
     for name in section.value:
         if name in _REFUSED:
             message = f"option {name!r} does not belong here: {_REFUSED[name]}"
-            problems.add(message, section.value[name].key)
+            problems.add(message, section.value[name].key, code="option.not-applicable")
     rest = section.only(n for n in section.value if n not in (*_LISTS, *_REFUSED))
     options = read_values(rest, _KNOWN, problems)
     controls = options.pop("controls", _CONTROLS.default)
     for (name, value), why in _IMPOSSIBLE.items():
         if options.get(name) == value:
-            problems.add(f"option {name!r} is {value!r}: {why}", rest.value[name].location)
+            problems.add(
+                f"option {name!r} is {value!r}: {why}",
+                rest.value[name].location,
+                code="option.conflict",
+            )
     keywords = {
         **{n: sorted(lists[n]) if n in lists else _LISTS[n].default for n in _LISTS},
         "controls": controls,

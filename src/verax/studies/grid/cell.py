@@ -32,8 +32,7 @@ RULE = 2
 """The version of the rule by which keys are made; it is hashed with the rest.
 
 Under rule 2 every option is hashed, also one at its default. Files count by their content: the
-folder of a corpus and the name of a vectors file do not. scripts/migrate_results.py gives packed
-studies of rule 1 new keys.
+folder of a corpus and the name of a vectors file do not.
 """
 
 
@@ -43,7 +42,7 @@ NAME, SOURCE = "outside", "opened_from"
 
 @dataclass(frozen=True)
 class Cell:
-    """Everything that decides a cell's results, and nothing else; every default is spelt out.
+    """One run of a study: exactly the inputs that can affect its results, all defaults included.
 
     corpus       how the corpus was loaded (`Corpus.config`, without what is None)
     fingerprint  of its texts, labels and classes

@@ -62,6 +62,7 @@ def combined(parts: Iterable[Combination], problems: Problems) -> Combination:
                     "another that goes with it: set it in one of them",
                     other.location,
                     setting.location,
+                    code="option.conflict",
                 )
     return whole
 
@@ -101,13 +102,14 @@ def read_exclusions(section: LocatedValue, problems: Problems) -> tuple[Exclusio
             problems.add(
                 "exclude takes mappings of options to values, such as {encoder: none}",
                 item.location,
+                code="option.wrong-type",
             )
             continue
         before = len(problems)
         values: dict[str, list[Any]] = {name: [] for name in item.value}
         for name, part in item.value.items():
             if name not in OPTIONS:
-                problems.add(unknown(name, OPTIONS), part.key)
+                problems.add(unknown(name, OPTIONS), part.key, code="option.unknown")
                 continue
             for one in part.each:
                 with problems.at(one.location):

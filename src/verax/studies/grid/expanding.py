@@ -39,7 +39,10 @@ def combine(plan: Plan, corpora: Sequence[Corpus | None], problems: Problems) ->
     models = sum(count(grid.axes) for grid in plan.models) * count(plan.training)
     cells = models * len(plan.seeds) * sum(count(reading.axes) for reading in plan.readings)
     if cells > MOST_CELLS:
-        problems.add(f"the grid has {large(cells)} cells: a study has at most {MOST_CELLS:,}")
+        problems.add(
+            f"the grid has {large(cells)} cells: a study has at most {MOST_CELLS:,}",
+            code="study.too-large",
+        )
         return []
     # of a value that was refused it is not known what it would have excluded
     exclusions_count = not len(problems) and bool(plan.readings)
@@ -53,10 +56,14 @@ def combine(plan: Plan, corpora: Sequence[Corpus | None], problems: Problems) ->
         for exclusion in grid.exclusions if exclusions_count else ():
             if not exclusion.used:
                 message = "exclude leaves nothing out: no combination has all of these values"
-                problems.add(message, exclusion.location)
+                problems.add(message, exclusion.location, code="option.not-applicable")
         if exclusions_count and not kept:
             locations = [exclusion.location for exclusion in grid.exclusions]
-            problems.add("exclude leaves no model: every combination is left out", *locations)
+            problems.add(
+                "exclude leaves no model: every combination is left out",
+                *locations,
+                code="option.conflict",
+            )
     # a corpus's cells stand together, whatever mapping of models they come from
     return [one for part in everything.values() for one in part]
 
@@ -98,7 +105,7 @@ def read_files(
                 widths[path] = vectors.width(path)
             except VeraxError as error:
                 for location in where:  # a line each
-                    problems.add(str(error), location)
+                    problems.add(str(error), location, code=error.code)
     return hashes, widths
 
 
@@ -129,7 +136,9 @@ def refuse(
         if refused.intersection(refusal.options):
             continue
         share = f" ({numbers[refusal]:,} of {len(combinations):,} combinations)"
-        problems.add(refusal.message + (share if len(combinations) > 1 else ""), *where)
+        problems.add(
+            refusal.message + (share if len(combinations) > 1 else ""), *where, code=refusal.code
+        )
 
 
 def cells_of(

@@ -34,13 +34,13 @@ class Problems:
 
     def __init__(self, file: str | None = None) -> None:
         self.file = file
-        self._messages: dict[tuple[tuple[Location, ...], str], None] = {}
+        self._codes: dict[tuple[tuple[Location, ...], str], str] = {}
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self._codes)
 
-    def add(self, message: str, *locations: Location) -> None:
-        self._messages.setdefault((tuple(sorted(set(locations))), " ".join(message.split())))
+    def add(self, message: str, *locations: Location, code: str) -> None:
+        self._codes.setdefault((tuple(sorted(set(locations))), " ".join(message.split())), code)
 
     @contextmanager
     def at(self, *locations: Location) -> Iterator[None]:
@@ -48,7 +48,7 @@ class Problems:
         try:
             yield
         except VeraxError as error:
-            self.add(str(error), *locations)
+            self.add(str(error), *locations, code=error.code)
 
     def refuse(self) -> None:
         """Raise all problems, by line, if there are any; those of no line come last."""
@@ -57,9 +57,10 @@ class Problems:
             lines = [location.line for location in problem[0] if location.line]
             return min(lines, default=float("inf")), *problem
 
-        if self._messages:
-            ordered = sorted(self._messages, key=position)
-            raise VeraxErrors(dict.fromkeys(self.message(*problem) for problem in ordered))
+        if self._codes:
+            ordered = sorted(self._codes, key=position)
+            by_line = {self.message(*problem): self._codes[problem] for problem in ordered}
+            raise VeraxErrors(*(VeraxError(line, code=by_line[line]) for line in by_line))
 
     def message(self, locations: Iterable[Location], text: str) -> str:
         """
@@ -112,7 +113,10 @@ def read_yaml(text: str, problems: Problems, what: str = "a study") -> LocatedVa
     comes twice.
     """
     if len(text) > MOST_CHARACTERS:
-        problems.add(f"{len(text):,} characters: {what} has at most {MOST_CHARACTERS:,}")
+        problems.add(
+            f"{len(text):,} characters: {what} has at most {MOST_CHARACTERS:,}",
+            code="study.too-large",
+        )
         return None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -120,11 +124,11 @@ def read_yaml(text: str, problems: Problems, what: str = "a study") -> LocatedVa
     except _UnreadableError:
         return None
     except yaml.MarkedYAMLError as error:
-        problems.add(*_yaml_problem(error))
+        problems.add(*_yaml_problem(error), code="file.malformed")
     except yaml.YAMLError as error:
-        problems.add(f"not valid YAML: {str(error).splitlines()[0]}")
+        problems.add(f"not valid YAML: {str(error).splitlines()[0]}", code="file.malformed")
     except RecursionError:
-        problems.add(f"not {what}: lists and mappings are nested too deep")
+        problems.add(f"not {what}: lists and mappings are nested too deep", code="file.malformed")
     return None
 
 
@@ -145,13 +149,13 @@ def read_json(text: str, problems: Problems, what: str = "a study") -> LocatedVa
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        problems.add(f"not valid JSON: {error.msg}", Location(error.lineno))
+        problems.add(f"not valid JSON: {error.msg}", Location(error.lineno), code="file.malformed")
         return None
     except RecursionError:
-        problems.add(f"not {what}: lists and mappings are nested too deep")
+        problems.add(f"not {what}: lists and mappings are nested too deep", code="file.malformed")
         return None
     except ValueError:
-        problems.add("not valid JSON: a number has thousands of digits")
+        problems.add("not valid JSON: a number has thousands of digits", code="file.malformed")
         return None
     return read_yaml(text.replace("\t", " "), problems, what)  # a tab inside a text is written \t
 
@@ -200,15 +204,18 @@ class _Reader:
                     f"{large(size)} values once aliases are written out: {self.what} has at "
                     f"most {MOST_VALUES:,}",
                     at,
+                    code="study.too-large",
                 )
             self.sizes[id(node)] = size
         value = self.values[id(node)]
         if value is None:
-            raise self._unreadable("an alias names what it stands in: write the value out", at)
+            raise self._unreadable(
+                "an alias names what it stands in: write the value out", at, code="file.malformed"
+            )
         return value
 
-    def _unreadable(self, message: str, at: Location) -> _UnreadableError:
-        self.problems.add(message, at)
+    def _unreadable(self, message: str, at: Location, code: str) -> _UnreadableError:
+        self.problems.add(message, at, code=code)
         return _UnreadableError()
 
     def _read(self, node: yaml.Node, at: Location) -> LocatedValue:
@@ -218,14 +225,20 @@ class _Reader:
             return self._mapping(node, at)
         if not isinstance(node, yaml.ScalarNode) or node.tag not in _SCALARS:
             kind = node.tag.removeprefix(_TAG)
-            self.problems.add(f"tag {kind!r:.60} is not for {self.what}: write a plain value", at)
+            self.problems.add(
+                f"tag {kind!r:.60} is not for {self.what}: write a plain value",
+                at,
+                code="file.malformed",
+            )
             return LocatedValue(None, at)
         if node.tag in (_TAG + "timestamp", _TAG + "str"):
             return LocatedValue(node.value, at)
         try:
             return LocatedValue(self.scalars.construct_object(node), at)
         except (ValueError, OverflowError):
-            self.problems.add(f"{node.value[:40]!r} cannot be read as a value", at)
+            self.problems.add(
+                f"{node.value[:40]!r} cannot be read as a value", at, code="file.malformed"
+            )
             return LocatedValue(None, at)
 
     def _mapping(self, node: yaml.MappingNode, at: Location) -> LocatedValue:
@@ -234,7 +247,11 @@ class _Reader:
         for key_node, value_node in node.value:
             key_at = Location(key_node.start_mark.line + 1)
             if not isinstance(key_node, yaml.ScalarNode):
-                self.problems.add("a key must be a name: this one is a list or a mapping", key_at)
+                self.problems.add(
+                    "a key must be a name: this one is a list or a mapping",
+                    key_at,
+                    code="file.malformed",
+                )
                 continue
             key, value = key_node.value, self.read(value_node)
             if key_node.tag == _TAG + "merge":
@@ -242,10 +259,16 @@ class _Reader:
                     if isinstance(other.value, dict):
                         merged = {**other.value, **merged}
                     else:
-                        self.problems.add("'<<' takes a mapping, or a list of them", key_at)
+                        self.problems.add(
+                            "'<<' takes a mapping, or a list of them", key_at, code="file.malformed"
+                        )
             elif key in parts:
                 first = parts[key].key.line
-                self.problems.add(f"key {key!r} is given already, in line {first}", key_at)
+                self.problems.add(
+                    f"key {key!r} is given already, in line {first}",
+                    key_at,
+                    code="option.duplicate",
+                )
             else:
                 parts[key] = replace(value, key=key_at)
         return LocatedValue({**merged, **parts}, at)

@@ -71,13 +71,15 @@ def checked(option: Declared, value: Any, as_text: bool = False) -> Any:
         value = None if optional and value.lower() == "none" else parse(option.name, value, kind)
     if isinstance(value, list) and option.name in _LISTED:
         how = f"write it as text, such as {_LISTED[option.name]}"
-        raise VeraxError(f"option {option.name!r} is a list: {how}")
+        raise VeraxError(f"option {option.name!r} is a list: {how}", code="option.wrong-type")
     if isinstance(value, list) or (isinstance(value, dict) and kind is not dict):
         what = "list" if isinstance(value, list) else "mapping"
-        raise VeraxError(f"option {option.name!r} is a {what}: expected one value")
+        raise VeraxError(
+            f"option {option.name!r} is a {what}: expected one value", code="option.wrong-type"
+        )
     if value is None and not optional:
         expected = nearest("", option.choices) if option.choices else "give one, or leave it out"
-        raise VeraxError(f"option {option.name!r} has no value: {expected}")
+        raise VeraxError(f"option {option.name!r} has no value: {expected}", code="option.missing")
     value = check(option.name, value, option.hint, option.metadata)
     # −0 is 0, but would not be written as it
     return value + 0.0 if isinstance(value, float) else value
@@ -121,7 +123,7 @@ def _known(
         if name in options:
             yield options[name], part
         else:
-            problems.add(unknown(name, options), part.key)
+            problems.add(unknown(name, options), part.key, code="option.unknown")
 
 
 def read_values(
@@ -141,12 +143,18 @@ def read_list(
     """The values of an option that takes one or several, each with its location."""
     values: dict[Any, Location] = {}
     if not setting.each and option.default:
-        problems.add(f"option {option.name!r} is an empty list: give values", setting.location)
+        problems.add(
+            f"option {option.name!r} is an empty list: give values",
+            setting.location,
+            code="option.empty",
+        )
     for item in setting.each:
         with problems.at(item.location):
             value = checked(option, item.plain(), as_text)
             if value in values:
-                raise VeraxError(f"option {option.name!r} has {value!r} twice")
+                raise VeraxError(
+                    f"option {option.name!r} has {value!r} twice", code="option.duplicate"
+                )
             values[value] = item.location
     return values
 
@@ -177,12 +185,20 @@ def read_axes(
     axes = []
     for option, part in _known(mapping, options, problems):
         if option.name in within:
-            problems.add(f"option {option.name!r} is set inside its own choice", part.key)
+            problems.add(
+                f"option {option.name!r} is set inside its own choice",
+                part.key,
+                code="option.conflict",
+            )
             continue
         before = len(problems)
         items = [part] if option.name in _LISTED else part.each
         if not items:
-            problems.add(f"option {option.name!r} is an empty list: give values", part.location)
+            problems.add(
+                f"option {option.name!r} is an empty list: give values",
+                part.location,
+                code="option.empty",
+            )
         branches: list[Branch] = []
         for item in items:
             if isinstance(item.value, dict) and option.choices:
@@ -191,7 +207,9 @@ def read_axes(
             with problems.at(item.location):
                 value = checked(option, item.plain())
                 if any(b.value == value and not b.axes for b in branches):
-                    raise VeraxError(f"option {option.name!r} has {value!r} twice")
+                    raise VeraxError(
+                        f"option {option.name!r} has {value!r} twice", code="option.duplicate"
+                    )
                 branches.append(Branch(value, item.location))
         axes.append(Axis(option.name, tuple(branches), whole=len(problems) == before))
     return tuple(axes)
@@ -207,7 +225,11 @@ def _choices(
     """`{sparsegen: {lam: 0.5}}`: choices, each with the options that go with it."""
     branches = []
     if not setting.value:
-        problems.add(f"option {option.name!r} is an empty mapping: name a choice", setting.location)
+        problems.add(
+            f"option {option.name!r} is an empty mapping: name a choice",
+            setting.location,
+            code="option.empty",
+        )
     for choice, part in setting.value.items():
         with problems.at(part.key):
             value = checked(option, choice)
@@ -219,6 +241,7 @@ def _choices(
                     f"{option.name} {choice!r} is given {reprlib.repr(part.plain())}: expected "
                     "options that go with it, such as {lam: 0.5}",
                     part.location,
+                    code="option.wrong-type",
                 )
             branches.append(Branch(value, part.key, axes))
     return branches

@@ -101,7 +101,9 @@ def content(source: str) -> str:
         files = [made[0]] if made is not None and made[0].is_file() else []
         expected = f"there is no file {source.rpartition(':')[0]}"
     if not files:
-        raise VeraxError(f"{expected}: give hf:FOLDER, or FILE.py:FUNCTION")
+        raise VeraxError(
+            f"{expected}: give hf:FOLDER, or FILE.py:FUNCTION", code="option.malformed"
+        )
     digest = hashlib.sha256(function.encode())
     for path in files:
         digest.update(path.name.encode())

@@ -106,11 +106,15 @@ def read_plan(
         changed: options over all others.
     """
     if not isinstance(study.value, dict):
-        problems.add("a study is a mapping: at least corpora, such as corpora: sst", study.location)
+        problems.add(
+            "a study is a mapping: at least corpora, such as corpora: sst",
+            study.location,
+            code="option.wrong-type",
+        )
         return Plan(name)
     for key, part in study.value.items():
         if key not in SECTIONS:
-            problems.add(unknown(key, SECTIONS, "key"), part.key)
+            problems.add(unknown(key, SECTIONS, "key"), part.key, code="study.unknown-key")
     # a key without a value is as if it were not there
     given = {key: part for key, part in study.value.items() if part.value is not None}
     section = LocatedValue(given).only(names(StudyOptions))
@@ -118,13 +122,17 @@ def read_plan(
     called = "study" if options.name is None else options.name
     if not called.strip() or Path(called).name != called or called[0] == ".":
         message = f"name is {called!r}: expected a name that a folder can have"
-        problems.add(message, given["name"].location)
+        problems.add(message, given["name"].location, code="file.bad-name")
     section = study.value.get("seeds", LocatedValue(0))
     section = section if seeds is None else located(seeds, "seeds")
     all_seeds = list(read_list(_SEEDS, section, problems, as_text=seeds is not None))
     outside = read_outside(given.get("models", _NOTHING))
     for key in {"training", "adversaries"} & set(given) if outside else ():
-        problems.add(f"{key} is for models that a study trains: leave it out", given[key].location)
+        problems.add(
+            f"{key} is for models that a study trains: leave it out",
+            given[key].location,
+            code="option.not-applicable",
+        )
     section = study.value.get("exams", LocatedValue(sections.ALL))
     return Plan(
         name=options.name or name,
@@ -145,7 +153,9 @@ def _mapping(name: str, given: Mapping[str, LocatedValue], problems: Problems) -
     part = given.get(name, LocatedValue({}))
     if isinstance(part.value, dict):
         return part
-    problems.add(f"{name} is a mapping of options to values", part.location)
+    problems.add(
+        f"{name} is a mapping of options to values", part.location, code="option.wrong-type"
+    )
     return LocatedValue({})
 
 
@@ -153,7 +163,7 @@ def _hardware(section: LocatedValue, problems: Problems) -> Hardware:
     hardware = Hardware(**read_values(section, declared(Hardware), problems))
     if not _DEVICE.fullmatch(hardware.device):
         message = f"option 'device' is {hardware.device!r}: use auto, cpu, cuda or cuda:1"
-        problems.add(message, section.value["device"].location)
+        problems.add(message, section.value["device"].location, code="device.unknown")
     return hardware
 
 
@@ -170,10 +180,10 @@ def _models(section: LocatedValue, problems: Problems) -> list[ModelGrid]:
             grids.append(ModelGrid(axes, crossing.read_exclusions(exclude, problems)))
         else:
             message = "models is a mapping of options to values, or a list of such mappings"
-            problems.add(message, item.location)
+            problems.add(message, item.location, code="option.wrong-type")
     if not section.each:
         message = "models is empty: leave it out for one model with all defaults"
-        problems.add(message, section.location)
+        problems.add(message, section.location, code="option.empty")
     return grids
 
 
@@ -182,7 +192,7 @@ def _changed(options: Mapping[str, Any], problems: Problems) -> Combination:
     settings = {}
     for name, value in options.items():
         if name not in OPTIONS:
-            problems.add(unknown(name, OPTIONS))
+            problems.add(unknown(name, OPTIONS), code="option.unknown")
             continue
         with problems.at():
             plain = checked(OPTIONS[name], located(value, name).plain(), as_text=True)

@@ -80,7 +80,10 @@ def read_study(
         problems, name = Problems(file), Path(file).stem if is_file else file
         parsed = (read_json if file.endswith(".json") else read_yaml)(text, problems)
         if parsed is None and not len(problems):
-            problems.add("the file is empty: at least corpora is needed, such as corpora: sst")
+            problems.add(
+                "the file is empty: at least corpora is needed, such as corpora: sst",
+                code="file.empty",
+            )
         if parsed is None:
             problems.refuse()
         assert parsed is not None
@@ -125,14 +128,17 @@ def _read(source: str | Path) -> tuple[str, str]:
     if not path.exists() and path.suffix.lower() not in _SUFFIXES and path.name == name:
         raise VeraxError(
             f"no study {name!r}: no file of that name, and of those that come with Verax "
-            f"{nearest(name, shipped_studies())}"
+            f"{nearest(name, shipped_studies())}",
+            code="study.unknown",
         )
     try:
         return path.name, path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise VeraxError(f"cannot read study {source}: {error.strerror}") from error
+        raise VeraxError(
+            f"cannot read study {source}: {error.strerror}", code="file.unreadable"
+        ) from error
     except UnicodeDecodeError as error:
-        raise VeraxError(f"study {source} is not UTF-8 text") from error
+        raise VeraxError(f"study {source} is not UTF-8 text", code="file.wrong-encoding") from error
 
 
 def _as_text(source: Any) -> str:
@@ -143,5 +149,6 @@ def _as_text(source: Any) -> str:
         reason = " ".join(str(error).split())
         raise VeraxError(
             f"this study holds what YAML cannot: {reason}; give text, numbers, true, false, none, "
-            "lists and mappings"
+            "lists and mappings",
+            code="option.wrong-type",
         ) from error

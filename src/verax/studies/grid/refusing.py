@@ -51,6 +51,7 @@ class Refusal(NamedTuple):
 
     message: str
     options: tuple[str, ...]
+    code: str
 
 
 def refusals(values: Mapping[str, Any], requirements: Requirements) -> list[Refusal]:
@@ -64,13 +65,16 @@ def refusals(values: Mapping[str, Any], requirements: Requirements) -> list[Refu
             f"projection {UNIFORM!r} has no adversaries, for its attention cannot move: leave one "
             "of them out"
         )
-        return [Refusal(message, ("projection",))]
+        return [Refusal(message, ("projection",), code="option.conflict")]
     if not plan.options:
         return []
     model, training = settled_options(values, requirements.classes)
     beside = plan.options_beside({**model, **training})
     of_adversaries = _refusals_of_model(beside, requirements)
-    return [Refusal(f"adversaries: {message}", names) for message, names in of_adversaries]
+    return [
+        Refusal(f"adversaries: {message}", names, code=code)
+        for message, names, code in of_adversaries
+    ]
 
 
 def _refusals_of_model(values: Mapping[str, Any], requirements: Requirements) -> list[Refusal]:
@@ -90,13 +94,13 @@ def _refusals_of_model(values: Mapping[str, Any], requirements: Requirements) ->
             candidates(model.grounding, of_training.get("strengths"))
     if metric == "f1" and requirements.classes != 2:
         message = f"metric 'f1' is for two classes, not {requirements.classes}: use 'macro_f1'"
-        refused.append(Refusal(message, ("metric",)))
+        refused.append(Refusal(message, ("metric",), code="option.not-applicable"))
     if metric == "roc_auc" and not requirements.all_validated:
         message = "metric 'roc_auc' needs validation documents of every class: use 'macro_f1'"
-        refused.append(Refusal(message, ("metric",)))
+        refused.append(Refusal(message, ("metric",), code="option.not-applicable"))
     if path == WORD2VEC and importlib.util.find_spec("gensim") is None:
         message = "vectors 'word2vec' needs gensim: pip install 'verax[vectors]'"
-        refused.append(Refusal(message, ("vectors",)))
+        refused.append(Refusal(message, ("vectors",), code="package.missing"))
     return refused
 
 
@@ -106,7 +110,7 @@ def _noted(refused: list[Refusal]) -> Iterator[None]:
     try:
         yield
     except VeraxError as error:
-        refused.append(Refusal(str(error), error.options))
+        refused.append(Refusal(str(error), error.options, code=error.code))
 
 
 def causes_of(
@@ -152,6 +156,12 @@ def refuse_unstorable(cells: Iterable[Cell], problems: Problems) -> None:
     values = {(name, v) for c in cells for name, v in c.columns().items() if type(v) in (int, str)}
     for name, value in sorted(values, key=str):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            problems.add(f"{name} is {large(value)}: expected a whole number below 2^63")
+            problems.add(
+                f"{name} is {large(value)}: expected a whole number below 2^63",
+                code="option.out-of-range",
+            )
         if isinstance(value, str) and not is_utf8(value):
-            problems.add(f"{name} is {value!r}, which is not UTF-8: rename the file or folder")
+            problems.add(
+                f"{name} is {value!r}, which is not UTF-8: rename the file or folder",
+                code="file.bad-name",
+            )

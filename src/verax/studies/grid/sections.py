@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from verax.corpora.corpus import Corpus
@@ -11,7 +11,7 @@ from verax.corpora.loading import load_corpus
 from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
-from verax.exams.registry import EXAMS, RENAMED_OPTIONS, current_name, current_option, default_exams
+from verax.exams.registry import EXAMS, default_exams
 from verax.options import build
 from verax.progress import Progress
 from verax.studies.grid.located import LocatedValue, Location, Problems, located
@@ -64,7 +64,11 @@ def _named_parts(
         elif isinstance(item.value, dict) and item.value:
             parts = item.value
         else:
-            problems.add(f"{item.plain()!r:.60} is no {what}: {expected}", item.location)
+            problems.add(
+                f"{item.plain()!r:.60} is no {what}: {expected}",
+                item.location,
+                code="option.wrong-type",
+            )
             continue
         empty = False
         for name, part in parts.items():
@@ -74,10 +78,12 @@ def _named_parts(
                 yield name, part.key, part
             else:
                 message = f"{what} {name!r} is given {part.plain()!r:.60}: expected options"
-                problems.add(f"{message}, such as {example}", part.location)
+                problems.add(
+                    f"{message}, such as {example}", part.location, code="option.wrong-type"
+                )
                 yield name, part.key, None
     if empty and len(problems) == before:
-        problems.add(f"no {what} given: {expected}", section.location)
+        problems.add(f"no {what} given: {expected}", section.location, code="option.missing")
 
 
 def read_corpora(section: LocatedValue | None, by_caller: Any, problems: Problems) -> list[Reading]:
@@ -86,7 +92,9 @@ def read_corpora(section: LocatedValue | None, by_caller: Any, problems: Problem
     A corpus that both name keeps the file's options.
     """
     if section is None and by_caller is None:
-        problems.add("no corpora given: name at least one, such as corpora: sst")
+        problems.add(
+            "no corpora given: name at least one, such as corpora: sst", code="option.missing"
+        )
     in_file = [] if section is None else _readings(section, problems)
     if by_caller is None:
         return in_file
@@ -113,7 +121,7 @@ def _readings(section: LocatedValue, problems: Problems) -> list[Reading]:
             axes = read_axes(part.only(OF_TRAINING), OF_TRAINING, problems)
             reading = Reading(name, location, options, axes, whole)
         if reading.settings in [other.settings for other in readings]:
-            problems.add(f"corpus {name!r} is given twice", location)
+            problems.add(f"corpus {name!r} is given twice", location, code="option.duplicate")
         readings.append(reading)
     return readings
 
@@ -162,16 +170,23 @@ def read_exams(section: LocatedValue, by_caller: Any, problems: Problems) -> dic
 def _planned(section: LocatedValue, problems: Problems) -> dict[str, PlannedExam]:
     exams: dict[str, PlannedExam] = {}
     example = "{permutations: 10}"
-    for written, location, part in _named_parts(section, "exam", _EXAMS, example, problems):
-        name = current_name(written)
+    for name, location, part in _named_parts(section, "exam", _EXAMS, example, problems):
         if name == ALL:
             if part is not None and part.value:
-                problems.add("options belong to one exam: name it beside 'all'", part.location)
+                problems.add(
+                    "options belong to one exam: name it beside 'all'",
+                    part.location,
+                    code="option.ambiguous",
+                )
             exams = {**dict.fromkeys(default_exams(), PlannedExam(named=False)), **exams}
         elif name not in EXAMS:
-            problems.add(f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}", location)
+            problems.add(
+                f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}",
+                location,
+                code="option.unknown-value",
+            )
         elif name in exams and exams[name].named:
-            problems.add(f"exam {name!r} is given twice", location)
+            problems.add(f"exam {name!r} is given twice", location, code="option.duplicate")
         else:
             options = {} if part is None else _exam_options(name, part, location, problems)
             exams[name] = PlannedExam(options)
@@ -202,23 +217,20 @@ def _exam_options(
     """The options of an exam; what the exam itself refuses is a problem, with its lines."""
     before = len(problems)
     known = declared(EXAMS[name].options_class)
-    parts = {}
-    for written, part in section.value.items():  # current_option warns of one that was renamed
-        now = RENAMED_OPTIONS.get(written)
-        is_old = written not in known and now in known and now not in section.value
-        parts[current_option(written) if is_old else written] = part
-    options = read_values(replace(section, value=parts), known, problems)
+    options = read_values(section, known, problems)
 
-    def refusal(without: str = "") -> str | None:
+    def refusal(without: str = "") -> tuple[str, str] | None:
         values = {n: v for n, v in options.items() if n != without}
         try:
             EXAMS[name](build(EXAMS[name].options_class, values), 0, {})
         except VeraxError as error:
-            return str(error)
+            return str(error), error.code
         return None
 
-    message = refusal() if len(problems) == before else None
-    if message is not None:
-        causes = [parts[option].location for option in options if refusal(option) != message]
-        problems.add(message, *(causes or [location]))
+    refused = refusal() if len(problems) == before else None
+    if refused is not None:
+        parts = section.value
+        causes = [parts[option].location for option in options if refusal(option) != refused]
+        message, code = refused
+        problems.add(message, *(causes or [location]), code=code)
     return options

@@ -15,6 +15,8 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True)
 class Hardware:
+    """Where the cells of a study run: the engine, its workers and their devices."""
+
     engine: str = option("local", "processes of this machine, or a Ray cluster", choices=ENGINES)
     workers: int | None = option(
         None,

@@ -18,7 +18,8 @@ def content(path: str, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -
     file_path = Path(path).expanduser()
     if not file_path.is_file():
         raise VeraxError(
-            f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
+            f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file",
+            code="file.missing",
         )
     digest = hashlib.sha256()
     try:
@@ -27,7 +28,7 @@ def content(path: str, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -
                 digest.update(file.read(_PIECE))
             digest.update(file.read())
     except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+        raise VeraxError(f"cannot read {path}: {error.strerror}", code="file.unreadable") from error
     return f"sha256:{digest.hexdigest()[:16]}"
 
 
@@ -40,5 +41,8 @@ def width(path: str) -> int:
     if number == 0 and blanks == 1 and all(part.isdecimal() for part in first.split()):
         return size_in_header(Path(path), first.split()[1])
     if blanks == 0:
-        raise VeraxError(f"{path} begins with no word vector: expected a word and its numbers")
+        raise VeraxError(
+            f"{path} begins with no word vector: expected a word and its numbers",
+            code="vectors.malformed",
+        )
     return blanks

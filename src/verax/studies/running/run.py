@@ -78,7 +78,8 @@ def run_study(
         )
     elif any(setting is not None for setting in (corpora, seeds, exams, changed)):
         raise VeraxError(
-            "this study is read already: give corpora, seeds, exams to verax.studies.read_study"
+            "this study is read already: give corpora, seeds, exams to verax.studies.read_study",
+            code="option.conflict",
         )
     study = with_hardware(study, hardware)
     folder = study.name if folder is None else folder
@@ -173,7 +174,9 @@ def refuse_hardware(hardware: Hardware) -> None:
         import_ray(alone=hardware.address is None)
         return
     if hardware.address is not None:
-        raise VeraxError("address is of a Ray cluster: add engine ray, or leave it out")
+        raise VeraxError(
+            "address is of a Ray cluster: add engine ray, or leave it out", code="option.conflict"
+        )
     gpus(hardware.device)
 
 

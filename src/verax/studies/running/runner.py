@@ -224,6 +224,7 @@ class Runner:
             "cell": cell.key,
             "reason": event.reason,
             "error": event.error,
+            "code": event.code,
             "traceback": event.traceback,
             "tries": self.tries[cell.key],
             "seconds": round(time.monotonic() - self.began[cell.key], 3),
@@ -231,7 +232,8 @@ class Runner:
             "verax": __version__,
             "config": cell.to_json(),
         }
-        self.store.fail(cell.key, portable_failure(record))
+        kept = event.error if event.kept is None else event.kept
+        self.store.fail(cell.key, portable_failure({**record, "error": kept}))
         self.ran.failed[cell.key] = record
         self.watcher.fails(cell.key, record)
 

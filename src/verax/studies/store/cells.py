@@ -28,15 +28,12 @@ from verax.studies.store.folders import SCRATCH, StorageFolder
 from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes
 
 FORMAT = 2
-"""Of stores. A reader takes this one, and an error says what to do about others.
-
-Format 1 called exams, options and numbers by other names, and kept paths of the machine.
-"""
+"""The format of stores; any other is an error."""
 
 CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
 MODEL = "model"
 SUM = "sha256"
-"""Where a manifest has a hash of itself; those of earlier versions have none."""
+"""Where a manifest has a hash of itself."""
 _NOT_FACTS = ("format", "cell", "files", "left_out", SUM)
 _TABLE = ".parquet"
 
@@ -77,7 +74,7 @@ def read_manifest(data: bytes, key: str) -> dict[str, Any]:
         both(saved.MANIFEST, saved.FACTS)(manifest, MANIFEST)
     except SchemaError as error:
         raise DamageError(str(error)) from None
-    if SUM in manifest and manifest[SUM] != _sum(manifest):
+    if manifest.get(SUM) != _sum(manifest):
         raise DamageError(f"{MANIFEST} has other contents than were written")
     return dict(manifest)
 
@@ -133,7 +130,9 @@ def table_file(table: str) -> str:
 
 def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
     """An error for the user about a damaged cell."""
-    return VeraxError(f"cell {key} of {shown} is damaged ({wrong}): run the study again")
+    return VeraxError(
+        f"cell {key} of {shown} is damaged ({wrong}): run the study again", code="result.damaged"
+    )
 
 
 CELLS = "cells"

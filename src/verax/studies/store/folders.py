@@ -125,7 +125,9 @@ class StorageFolder:
             raise
         except (OSError, ArrowException) as error:
             what = f"{name} of {self.shown}" if name else self.shown
-            raise VeraxError(f"cannot read {what}: {_first_line(error)}") from error
+            raise VeraxError(
+                f"cannot read {what}: {_first_line(error)}", code="file.unreadable"
+            ) from error
 
     def _path(self, name: str) -> str:
         return "/".join(part for part in (self.root, name) if part)
@@ -168,7 +170,9 @@ def _as_fsspec(filesystem: Any, path: str) -> tuple[AbstractFileSystem, str]:
     if isinstance(filesystem, fs.FileSystem):
         return ArrowFSWrapper(filesystem, skip_instance_cache=True), path
     kind = type(filesystem).__name__
-    raise VeraxError(f"filesystem is a {kind}: expected one of pyarrow.fs or of fsspec")
+    raise VeraxError(
+        f"filesystem is a {kind}: expected one of pyarrow.fs or of fsspec", code="option.wrong-type"
+    )
 
 
 def _from_url(url: str) -> tuple[AbstractFileSystem, str]:
@@ -178,13 +182,18 @@ def _from_url(url: str) -> tuple[AbstractFileSystem, str]:
             return _as_fsspec(*fs.FileSystem.from_uri(url))
         filesystem, path = url_to_fs(url)
     except OSError as error:
-        raise VeraxError(f"cannot open {url}: {_first_line(error)}") from error
+        raise VeraxError(
+            f"cannot open {url}: {_first_line(error)}", code="file.unreadable"
+        ) from error
     except ImportError as error:
-        raise VeraxError(f"cannot open {url}: {_first_line(error)} (with pip)") from error
+        raise VeraxError(
+            f"cannot open {url}: {_first_line(error)} (with pip)", code="package.missing"
+        ) from error
     except ValueError as error:
         raise VeraxError(
             f"cannot open {url}: no filesystem is called {url.partition('://')[0]}://, give a "
-            "path, or a URL such as s3://bucket/study"
+            "path, or a URL such as s3://bucket/study",
+            code="option.unknown-value",
         ) from error
     return filesystem, path
 
@@ -236,5 +245,7 @@ def lock_file(path: Path) -> CellLock | None:
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return CellLock()
-        raise VeraxError(f"cannot lock {path}: {error.strerror}") from error
+        raise VeraxError(
+            f"cannot lock {path}: {error.strerror}", code="output.not-writable"
+        ) from error
     return CellLock(lock)

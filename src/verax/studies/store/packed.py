@@ -31,7 +31,7 @@ from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, CellStat
 from verax.studies.store.tables import restored
 
 PACKED = 2
-"""The format of packed studies; scripts/migrate_results.py makes it of format 1."""
+"""The format of packed studies."""
 CELLS, INSTANCES, MODELS = "cells", "instances", "models"
 SINGLE = ("summary", "history")
 """Tables that have a file to themselves."""
@@ -112,7 +112,8 @@ class PackedSource:
         if about is None:
             raise VeraxError(
                 f"{folder.shown} is not a packed study, or its {FIRST} is damaged: expected a "
-                "folder that verax pack wrote"
+                "folder that verax pack wrote",
+                code="result.damaged",
             )
         self.shown, self._folder = folder.shown, folder
         store = about.get("store", {})
@@ -138,12 +139,10 @@ class PackedSource:
     def _refuse_format(self, packed: Any) -> None:
         if (packed, self.store.get("format")) == (PACKED, FORMAT):
             return
-        todo = "unpack it with that one"
-        if packed == 1:
-            todo = "run python scripts/migrate_results.py on its folder"
         raise VeraxError(
             f"{self.shown} was packed by another Verax ({self.store.get('verax')}), in format "
-            f"{packed!r:.60}: this Verax reads {PACKED}; {todo}"
+            f"{packed!r:.60}: this Verax reads {PACKED}; unpack it with that one",
+            code="result.other-format",
         )
 
     def _read_cells(self) -> None:
@@ -194,7 +193,8 @@ class PackedSource:
             ):
                 raise VeraxError(
                     f"{file_of(name)}.parquet of {self.shown} does not belong to its {FIRST}: "
-                    "pack the study again, or get another copy"
+                    "pack the study again, or get another copy",
+                    code="result.damaged",
                 )
         with self._whole(f"{file_of(name)}.parquet"):
             return restored(rows, data, columns, key)
@@ -227,7 +227,8 @@ class PackedSource:
     def _refuse_outside(self, name: str) -> None:
         if not is_inside(name):
             raise VeraxError(
-                f"{self.shown} names a file {name!r:.60} outside of its cell: {_TRUST}"
+                f"{self.shown} names a file {name!r:.60} outside of its cell: {_TRUST}",
+                code="result.damaged",
             )
 
     @contextmanager
@@ -239,7 +240,8 @@ class PackedSource:
         except (OSError, pa.ArrowException) as error:
             raise VeraxError(
                 f"{name} of {self.shown} is missing or damaged: pack the study again, or get "
-                "another copy"
+                "another copy",
+                code="result.damaged",
             ) from error
 
     @contextmanager
@@ -253,7 +255,8 @@ class PackedSource:
             first = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise VeraxError(
                 f"{name} of {self.shown} is damaged ({first:.200}): pack the study again, or get "
-                "another copy"
+                "another copy",
+                code="result.damaged",
             ) from error
 
     def _read(self, table: str, start: int, number: int, columns: list[str]) -> pa.Table:

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from verax.studies.store.packed import (
     is_packed,
 )
 from verax.studies.store.results import StudyResults, open_study
+from verax.studies.store.saved import UNCOMMITTED
 from verax.studies.store.sources import DAMAGED, DONE, StoreSource
 from verax.studies.store.store import STORE, Store
 from verax.studies.store.tables import StoredColumns, arrow_rows, cell_row, parquet_bytes, shape_of
@@ -61,6 +62,8 @@ def pack(
 ) -> StudyResults:
     """Write a study as a few Parquet files. The same store gives the same bytes.
 
+    Cells that ran with uncommitted changes are not packed: nobody could say what code made them.
+
     Args:
         folder: the study's folder: a path, a URL, or a path in `filesystem`.
         out: a folder of this machine; it is written all at once.
@@ -71,14 +74,23 @@ def pack(
 
     Returns:
         The packed study, opened.
+
+    Raises:
+        VeraxError: a finished cell ran with uncommitted changes, a file is damaged, or `out` holds
+            something else.
     """
     if "://" in os.fspath(out):
-        raise VeraxError(f"cannot pack into {out}: give a folder of this machine, and copy it")
+        raise VeraxError(
+            f"cannot pack into {out}: give a folder of this machine, and copy it",
+            code="output.wrong-kind",
+        )
     out = Path(out)
     refuse_foreign(out, is_only_packed)
     where = storage_folder(folder, filesystem)
     if is_packed(where):
-        raise VeraxError(f"{where.shown} is packed already: give the folder of a study")
+        raise VeraxError(
+            f"{where.shown} is packed already: give the folder of a study", code="result.wrong-kind"
+        )
     packing = Packing(StoreSource(Store.open(where)), tables, weights)
     _refuse_to_lose(out, packing)
     with Progress(progress) as display:
@@ -106,7 +118,10 @@ def unpack(
     """
     where, target = storage_folder(packed, filesystem), storage_folder(out)
     if where.exists(STORE) and not is_packed(where):
-        raise VeraxError(f"{where.shown} is not packed: it can be opened and run as it is")
+        raise VeraxError(
+            f"{where.shown} is not packed: it can be opened and run as it is",
+            code="result.wrong-kind",
+        )
     source = PackedSource(where)
     with Progress(progress) as display:
         if target.local is not None:
@@ -117,7 +132,8 @@ def unpack(
             )
         elif target.names():
             raise VeraxError(
-                f"cannot write {target.shown}: it holds other files, give a new or an empty folder"
+                f"cannot write {target.shown}: it holds other files, give a new or an empty folder",
+                code="output.occupied",
             )
         else:
             _fill(target, source, display)
@@ -155,7 +171,25 @@ def _refuse_to_lose(out: Path, packing: Packing) -> None:
     if lost:
         raise VeraxError(
             f"cannot pack into {out}: it holds {', '.join(lost)}, which would be lost; give "
-            "another folder, or delete it"
+            "another folder, or delete it",
+            code="output.occupied",
+        )
+
+
+def refuse_uncommitted(shown: str, facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise an error if a cell ran with uncommitted changes.
+
+    Args:
+        shown: the study, as an error names it.
+        facts: cell → its facts.
+    """
+    changed = [key for key, of in facts.items() if str(of.get("commit")).endswith(UNCOMMITTED)]
+    if changed:
+        more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
+        raise VeraxError(
+            f"cannot pack {shown}: cell {changed[0]}{more} ran with uncommitted changes; commit "
+            "them and run the study in a new folder",
+            code="study.uncommitted",
         )
 
 
@@ -167,16 +201,24 @@ class Packing:
         self._cells = {key: source.states[key] for key in source.resolved["cells"]}
         damaged = {k: str(s.wrong) for k, s in self._cells.items() if s.status == DAMAGED}
         if damaged:
-            raise VeraxErrors(str(damaged_cell(key, source.shown, w)) for key, w in damaged.items())
+            raise VeraxErrors(*(damaged_cell(key, source.shown, w) for key, w in damaged.items()))
         self.done = [key for key, state in self._cells.items() if state.status == DONE]
         if not self.done:
-            raise VeraxError(f"{source.shown} has no finished cell: run the study, then pack it")
+            raise VeraxError(
+                f"{source.shown} has no finished cell: run the study, then pack it",
+                code="result.unfinished",
+            )
+        refuse_uncommitted(source.shown, {key: self._cells[key].facts for key in self.done})
         known = sorted({table for key in self.done for table in self._cells[key].tables})
         for name in tables or ():
             if name not in known:
-                raise VeraxError(f"unknown table {name!r}: {nearest(name, known)}")
+                raise VeraxError(
+                    f"unknown table {name!r}: {nearest(name, known)}", code="result.unknown-name"
+                )
         if tables is not None and not tables:
-            raise VeraxError(f"no table to pack: choose from {', '.join(known)}")
+            raise VeraxError(
+                f"no table to pack: choose from {', '.join(known)}", code="option.empty"
+            )
         self.tables = [name for name in known if tables is None or name in tables]
         self.name = str(source.about["name"])
         self._shapes: dict[tuple[bytes, str], int] = {}

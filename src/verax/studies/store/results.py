@@ -129,7 +129,7 @@ class StudyResults(Shown):
         """A row a failed cell: cell, its configuration that varies, reason, error, traceback, …"""
         failed = {k: s.failure or {} for k, s in self._states.items() if s.status == FAILED}
         if not failed:
-            return pd.DataFrame(columns=["cell", *ALWAYS, "reason", "error", "traceback"])
+            return pd.DataFrame(columns=["cell", *ALWAYS, "reason", "error", "code", "traceback"])
         cells = self._configuration.set_index("cell").loc[[*failed], self._varying()].reset_index()
         records = [{n: v for n, v in r.items() if n not in cells} for r in failed.values()]
         return pd.concat([cells, frame_of(records)], axis=1)
@@ -175,10 +175,17 @@ class StudyResults(Shown):
         """
         if name not in self.tables:
             if name in self.left_out:
-                raise VeraxError(f"table {name!r} was left out when this study was packed")
+                raise VeraxError(
+                    f"table {name!r} was left out when this study was packed", code="study.not-kept"
+                )
             if not self.tables:
-                raise VeraxError(f"{self._source.shown} has no finished cell yet: run the study")
-            raise VeraxError(f"unknown table {name!r}: {nearest(name, self.tables)}")
+                raise VeraxError(
+                    f"{self._source.shown} has no finished cell yet: run the study",
+                    code="result.unfinished",
+                )
+            raise VeraxError(
+                f"unknown table {name!r}: {nearest(name, self.tables)}", code="result.unknown-name"
+            )
         if damaged := self.counts.get(DAMAGED, 0):
             message = f"{damaged} damaged cells of {self.name} are left out: run the study again"
             warnings.warn(message, VeraxWarning, stacklevel=2)
@@ -190,7 +197,8 @@ class StudyResults(Shown):
         except (pa.ArrowException, KeyError) as error:
             raise VeraxError(
                 f"table {name!r} has columns of different kinds in different cells: read them one "
-                "by one, with verdict(key)"
+                "by one, with verdict(key)",
+                code="result.incomparable",
             ) from error
         frame: pd.DataFrame = table.unify_dictionaries().to_pandas(ignore_metadata=True)
         rows = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
@@ -207,7 +215,8 @@ class StudyResults(Shown):
         if lacking := [name for name in state.left_out if name != MODEL]:
             raise VeraxError(
                 f"cell {key} was packed without {', '.join(lacking)}: pack the study again with "
-                "all tables to have verdicts"
+                "all tables to have verdicts",
+                code="study.not-kept",
             )
         manifest = self._source.verdict(key)
         frames = {name: self._frame(key, name) for name in (*manifest["tables"], "summary")}
@@ -239,7 +248,8 @@ class StudyResults(Shown):
         for column, allowed in where.items():
             if column not in self._configuration:
                 raise VeraxError(
-                    f"unknown column {column!r}: {nearest(column, self._configuration.columns)}"
+                    f"unknown column {column!r}: {nearest(column, self._configuration.columns)}",
+                    code="result.unknown-name",
                 )
             several = isinstance(allowed, Collection) and not isinstance(allowed, str)
             values = list(allowed) if several else [allowed]
@@ -247,7 +257,10 @@ class StudyResults(Shown):
             for value in values:
                 if not equal(every, value).any():
                     known = ", ".join(str(v) for v in every.drop_duplicates())
-                    raise VeraxError(f"no cell has {column} {value!r}: there are {known}")
+                    raise VeraxError(
+                        f"no cell has {column} {value!r}: there are {known}",
+                        code="result.unknown-name",
+                    )
             matches = [equal(chosen[column], value) for value in values]
             chosen = chosen[np.logical_or.reduce(matches)] if matches else chosen[:0]
         wanted = set(chosen["cell"])
@@ -262,10 +275,13 @@ class StudyResults(Shown):
         """
         state = self._done(key)
         if state.config.get("adversaries") is None:
-            raise VeraxError(f"cell {key} has no adversaries: ask for them in the study")
+            raise VeraxError(
+                f"cell {key} has no adversaries: ask for them in the study", code="study.not-kept"
+            )
         if ADVERSARIES in state.left_out:
             raise VeraxError(
-                f"cell {key} was packed without its {ADVERSARIES}: pack the study again with them"
+                f"cell {key} was packed without its {ADVERSARIES}: pack the study again with them",
+                code="study.not-kept",
             )
         instances, about = self._frame(key, ADVERSARIES), self._source.verdict(key)
         try:
@@ -286,11 +302,15 @@ class StudyResults(Shown):
         state = self._done(key)
         files = self._source.model(key)
         if not files and MODEL in state.left_out:
-            raise VeraxError(f"cell {key} was packed without its model: pack it with weights")
+            raise VeraxError(
+                f"cell {key} was packed without its model: pack it with weights",
+                code="study.not-kept",
+            )
         if not FILES.issubset(files):
             raise VeraxError(
                 f"the model of cell {key} was not kept: set weights: true in the study, and run it "
-                "in a new folder"
+                "in a new folder",
+                code="study.not-kept",
             )
         with tempfile.TemporaryDirectory() as folder:
             for name in FILES:
@@ -299,7 +319,10 @@ class StudyResults(Shown):
 
     def _frame(self, key: str, name: str) -> pd.DataFrame:
         if name not in self._states[key].tables:
-            raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
+            raise VeraxError(
+                f"cell {key} of {self._source.shown} has no table {name!r}",
+                code="result.unknown-name",
+            )
         try:
             return checked_frame(self._source.table(key, name), name, key)
         except SchemaError as error:
@@ -309,10 +332,15 @@ class StudyResults(Shown):
         state = self._states.get(key)
         if state is None:
             near = nearest(key, self.done) if self.done else "it has no finished cell"
-            raise VeraxError(f"no cell {key!r} in {self._source.shown}: {near}")
+            raise VeraxError(
+                f"no cell {key!r} in {self._source.shown}: {near}", code="result.unknown-name"
+            )
         if state.status != DONE:
             why = f" ({_error(state)})" if _error(state) else ""
-            raise VeraxError(f"cell {key} is {state.status}{why}: run the study to have it")
+            raise VeraxError(
+                f"cell {key} is {state.status}{why}: run the study to have it",
+                code="result.unfinished",
+            )
         return state
 
     def _varying(self) -> list[str]:
@@ -329,7 +357,9 @@ class StudyResults(Shown):
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
             if name not in known:
-                raise VeraxError(f"unknown column {name!r}: {nearest(name, known)}")
+                raise VeraxError(
+                    f"unknown column {name!r}: {nearest(name, known)}", code="result.unknown-name"
+                )
         return names
 
 

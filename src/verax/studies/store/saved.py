@@ -23,6 +23,8 @@ from verax.schema import (
 )
 from verax.studies.grid.cell import check_cell
 
+UNCOMMITTED = "-dirty"
+"""The end of a cell's commit where the package's files differed from it."""
 FACTS = record(
     {},
     {
@@ -54,7 +56,13 @@ _RESOLVED = record(
 )
 FAILURE = record(
     {},
-    {"cell": text, "reason": text, "error": maybe(text), "traceback": maybe(text)},
+    {
+        "cell": text,
+        "reason": text,
+        "error": maybe(text),
+        "code": maybe(text),
+        "traceback": maybe(text),
+    },
 )
 """The schema of a failed cell's record."""
 

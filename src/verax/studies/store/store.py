@@ -28,7 +28,7 @@ _ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH, ".claims"}  # an 
 
 
 class Store(CellFolders):
-    """A study's folder, opened."""
+    """The folder of a study, in which each finished cell is committed atomically."""
 
     def __init__(self, where: StorageFolder, about: Mapping[str, Any]) -> None:
         super().__init__(where)
@@ -58,22 +58,22 @@ class Store(CellFolders):
                 saved.STORE(about, STORE)
         except FileNotFoundError:
             raise VeraxError(
-                f"{where.shown} is not a study: expected a folder that verax run wrote"
+                f"{where.shown} is not a study: expected a folder that verax run wrote",
+                code="result.missing",
             ) from None
         except (ValueError, KeyError, TypeError) as error:
             if isinstance(error, VeraxError):
                 raise
             raise VeraxError(
                 f"{STORE} of {where.shown} cannot be read: delete it and run the study again, "
-                "its cells are kept"
+                "its cells are kept",
+                code="result.damaged",
             ) from error
         if version != FORMAT:
-            newer = isinstance(version, int) and version > FORMAT
-            older = "run it anew in another folder, or pack it with that Verax and migrate the pack"
-            todo = "update Verax" if newer else older
             raise VeraxError(
                 f"{where.shown} has format {version!r:.60} (of Verax {maker!s:.60}), this Verax "
-                f"reads {FORMAT}: {todo}"
+                f"reads {FORMAT}: update Verax, or run the study anew in another folder",
+                code="result.other-format",
             )
         return cls(where, {**about, "name": named})
 
@@ -115,12 +115,14 @@ class Store(CellFolders):
             refuse_foreign(where.local, lambda _: _is_ours(where), replaced=False)
         elif not _is_ours(where):
             raise VeraxError(
-                f"cannot write {where.shown}: it holds other files, give a new or an empty folder"
+                f"cannot write {where.shown}: it holds other files, give a new or an empty folder",
+                code="output.occupied",
             )
         if where.exists(STORE) and (name := cls.open(where).name) != study_name:
             raise VeraxError(
                 f"{where.shown} holds study {name!r}, this one is {study_name!r}: give "
-                "another folder"
+                "another folder",
+                code="output.occupied",
             )
 
     def text(self) -> str:
@@ -130,7 +132,8 @@ class Store(CellFolders):
         except UnicodeDecodeError as error:
             raise VeraxError(
                 f"{STUDY} of {self.folder.shown} is not UTF-8 text: run the study again, its cells "
-                "are kept"
+                "are kept",
+                code="result.damaged",
             ) from error
 
     def resolved(self) -> dict[str, Any]:
@@ -140,7 +143,8 @@ class Store(CellFolders):
         except SchemaError as error:
             raise VeraxError(
                 f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells "
-                f"are kept ({error})"
+                f"are kept ({error})",
+                code="result.damaged",
             ) from error
 
     def _committed(self, key: str) -> None:
@@ -202,7 +206,9 @@ class Store(CellFolders):
                 return self.folder.read_bytes(name)
         except FileNotFoundError:
             raise VeraxError(
-                f"{name} of {self.folder.shown} is missing: run the study again, its cells are kept"
+                f"{name} of {self.folder.shown} is missing: run the study again, its cells "
+                "are kept",
+                code="result.damaged",
             ) from None
 
 

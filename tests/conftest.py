@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import settings
 
 import verax
-from verax.corpora import reviews
-from verax.corpora.encoded import EncodedDocuments, encode
-from verax.corpora.vocabulary import Vocabulary
-from verax.drawing import chart
-from verax.models import AttentionClassifier, ModelOptions, make_classifier
+from support.internals import COMMIT, EncodedDocuments, chart, reviews
+from support.models import encoded_for, model_maker
+from verax.models import AttentionClassifier
 
 collect_ignore = ["strangers"]
 """A package of its own, which tests put on the path."""
@@ -27,20 +26,27 @@ settings.register_profile("verax", deadline=None, derandomize=True)
 settings.load_profile("verax")
 
 
-SLOW = Path(__file__).with_name("slow.txt")
-"""Tests that are slow, by `scripts/slow_tests.py`, by file and function; `make slow` writes it."""
+SLOW_DOCTESTS = frozenset(
+    {
+        "exams.examine.examine",
+        "studies.adversaries.run.run_adversaries",
+        "studies.comparison.compare.compare",
+        "studies.grid.reading.read_study",
+        "studies.running.run.run_study",
+        "studies.sweeping.run_sweep",
+    }
+)
+"""Doctests cannot have `@pytest.mark.slow`."""
+
+CHANGES = Path(__file__).with_name("golden") / "changes.csv"
+"""Frozen numbers that changed on purpose."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="leave out the tests of tests/slow.txt")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--quick"):
-        slow = set(SLOW.read_text(encoding="utf-8").split())
-        left_out = [item for item in items if item.nodeid.split("[")[0] in slow]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.nodeid.split("[")[0] not in slow]
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.name.removeprefix("verax.") in SLOW_DOCTESTS:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:
@@ -51,6 +57,15 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish() -> None:
     gc.unfreeze()  # so that extensions are freed as Python ends
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many frozen numbers are skipped, where tests of these ran."""
+    reports = [r for kind in ("passed", "failed") for r in terminalreporter.stats.get(kind, [])]
+    if any(report.nodeid.startswith("tests/golden/") for report in reports):
+        rows = list(csv.DictReader(CHANGES.read_text(encoding="utf-8").splitlines()))
+        skipped = sum(int(row["values"]) for row in rows)
+        terminalreporter.write_line(f"tests/golden: {skipped:,} numbers changed on purpose")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -95,35 +110,25 @@ def planted() -> verax.Corpus:
 @pytest.fixture(scope="session")
 def make_model(planted: verax.Corpus) -> Callable[..., AttentionClassifier]:
     """An untrained small model over `planted`, in eval mode; any model option can be given."""
-    vocabulary = Vocabulary.of(planted.train)
-
-    def make(classes: int = 2, **options: object) -> AttentionClassifier:
-        sizes = {"hidden_size": 12, "embedding_size": 12, **options}
-        resolved = ModelOptions(**sizes).resolved(classes)  # type: ignore[arg-type]
-        names = [str(i) for i in range(classes)]
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(0)  # others' are not used, and slow to seed
-            return make_classifier(resolved, vocabulary, names, planted.tokeniser).eval()
-
-    return make
+    return model_maker(planted)
 
 
 @pytest.fixture
 def encoded(planted: verax.Corpus) -> Callable[[AttentionClassifier], EncodedDocuments]:
-    def make(model: AttentionClassifier) -> EncodedDocuments:
-        return encode(
-            planted.train,
-            model.vocabulary,
-            boundaries=bool(model.options.boundaries),
-            hierarchical=model.options.hierarchical,
-        )
-
-    return make
+    return lambda model: encoded_for(model, planted)
 
 
 @pytest.fixture
 def first_rows() -> np.ndarray:
     return np.arange(9)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Handle Ctrl-C as in a terminal, also where the shell that runs the tests ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -134,8 +139,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _limits_set_by_hand() -> Iterator[None]:
-    """Rules are tested by the limits they were written for; measured ones change with the data."""
+def _committed() -> Iterator[None]:
+    """Run studies as from an installed package: those of a changed checkout cannot be packed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("verax.exams.judgement.limits.NEWEST", "2026-11")
+        patch.setattr(COMMIT, lambda: None)
         yield

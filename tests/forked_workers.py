@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import torch
 
-from verax.studies.engines import worker
+from support.internals import worker
 
 NAME = "verax-worker"
 """What a fork is called: its command line is that of its runner."""

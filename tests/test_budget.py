@@ -14,9 +14,9 @@ import verax
 from verax import budget
 from verax.budget import parts_within, rows_within, tokens_within
 from verax.exams import item_evidence
-from verax.exams.adversary.most_divergent import most_divergent
 from verax.exams.adversary.several import _met
 from verax.exams.item_evidence import ItemEvidence, put_together
+from verax.functional import most_divergent
 from verax.importance import leave_one_out
 
 CLASSES = 90
@@ -68,6 +68,7 @@ def test_with_many_classes_fewer_tokens_are_traced_together(
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(corpus.train)))
 
 
+@pytest.mark.slow
 def test_a_tiny_budget_changes_no_number(
     model: Any, corpus: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,8 +168,8 @@ def test_counting_words_takes_memory_of_some_documents_not_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In parts the counts are the same, and the pairs of words and documents never lie whole."""
+    from support.internals import Ragged
     from verax.corpora import vocabulary
-    from verax.corpora.ragged import Ragged
 
     random = np.random.default_rng(0)
     tokens = Ragged.from_lengths(

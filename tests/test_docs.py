@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,12 @@ import duckdb
 import pytest
 
 import verax
+from support.internals import MAKE_ENGINE, Registry
 from verax.cli import main
-from verax.exams.registry import EXAMS
+from verax.exams import EXAMS
 from verax.importance import IMPORTANCES
-from verax.models.encoders import ENCODERS
-from verax.models.projections import PROJECTIONS
-from verax.plugins import Registry
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid.study import Hardware
+from verax.models import ENCODERS, PROJECTIONS
+from verax.studies import Hardware, HereEngine
 
 ROOT = Path(__file__).parent.parent
 REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES, EXAMS)
@@ -54,8 +51,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(hardware: Hardware) -> HereEngine:
         return HereEngine(hardware.device)
 
-    # the name leads to the function of the same name
-    monkeypatch.setattr(sys.modules["verax.studies.running.run"], "make_engine", here)
+    monkeypatch.setattr(MAKE_ENGINE, here)
 
 
 def less(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,6 +77,7 @@ def smaller(call: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("registries", "in_this_process")
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")])
 def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +89,7 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
         exec(compile(block, page, "exec"), names)
 
 
+@pytest.mark.slow
 def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [f'"film {i} is {word}","{stars}"' for i in range(20) for word, stars in ("a1", "b5")]
@@ -112,6 +110,7 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert main(command) == 0, command
 
 
+@pytest.mark.slow
 def test_the_config_file_of_the_docs_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +121,7 @@ def test_the_config_file_of_the_docs_is_valid(
     assert Path("my-model/model.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_the_study_of_the_docs_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,6 +135,7 @@ def test_the_study_of_the_docs_is_valid(
         assert f"{4 * 2 * seeds} cells, {4 * 2 * seeds} to run" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_the_sql_of_the_docs_finds_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,12 +11,11 @@ from typing import Any, get_type_hints
 import pytest
 
 import verax
+from support.internals import Planted, variants_of
 from verax.corpora import CorpusOptions
 from verax.corpora.options import CorpusKeywords, LoadKeywords, PlantedKeywords
-from verax.corpora.planted import Planted
+from verax.exams import EXAMS
 from verax.exams.keywords import ExamKeywords
-from verax.exams.planning import variants_of
-from verax.exams.registry import EXAMS
 from verax.models import ModelOptions
 from verax.models.options import ModelKeywords
 from verax.training import TrainingOptions

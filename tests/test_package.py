@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from test_scripts import script
-from verax.version import __version__
+from verax import __version__
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,6 +32,7 @@ def archives(package: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> A
     return package.build(tmp_path_factory.mktemp("dist"))
 
 
+@pytest.mark.slow
 def test_the_archives_hold_the_package_and_nothing_else(package: ModuleType, archives: Any) -> None:
     assert package.problems(archives) == []
     assert archives.wheel.name == f"verax-{__version__}-py3-none-any.whl"
@@ -53,6 +54,7 @@ def without(name: str) -> Any:
     return lambda files: {n: data for n, data in files.items() if n != name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -69,8 +71,8 @@ def without(name: str) -> Any:
             f"the wheel is of version {__version__}, version.py says 9.9",
         ),
         (
-            lambda f: {n: d.replace(b"torch<2.14,>=2.6", b"torch>=2.6") for n, d in f.items()},
-            "torch is asked for as ['torch>=2.6']",
+            lambda f: {n: d.replace(b"torch>=2.6", b"torch<2.14,>=2.6") for n, d in f.items()},
+            "torch is asked for as ['torch<2.14,>=2.6']",
         ),
         (lambda f: {**f, "verax/errors.py": b"#" * 2_000_001}, "at most 2,000,000"),
     ],
@@ -82,6 +84,7 @@ def test_what_is_wrong_with_a_wheel_is_told(
     assert any(told in line for line in found), found
 
 
+@pytest.mark.slow
 def test_who_made_a_source_archive_is_told(
     package: ModuleType, archives: Any, tmp_path: Path
 ) -> None:
@@ -108,12 +111,33 @@ def test_the_version_stands_in_one_place() -> None:
     assert f'"{__version__}"' not in text
 
 
-def test_every_dependency_has_a_lowest_version_and_torch_a_highest(package: ModuleType) -> None:
+def test_every_dependency_has_a_lowest_version_and_torch_is_not_capped(
+    package: ModuleType,
+) -> None:
     lowest = dict(line.split("==") for line in package.lowest_versions())
     assert {"numpy", "pandas", "pyarrow", "scipy", "rich"} <= set(lowest)
     assert "torch" not in lowest
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert '"torch>=2.6,<2.14"' in text
+    assert '"torch>=2.6"' in text
+    assert '"transformers>=4.57,<6"' in text
+
+
+def test_every_environment_that_is_made_has_the_constraints() -> None:
+    """Newer versions of torch bring gigabytes, and those of linters other rules."""
+    pinned = [line.strip() for line in (ROOT / "constraints.txt").read_text().splitlines()]
+    pinned = [line for line in pinned if line and not line.startswith("#")]
+    assert "torch<2.14" in pinned
+    exact = dict(line.split("==") for line in pinned if "==" in line)
+    assert {"mypy", "ruff", "transformers"} == set(exact)
+    for path in (ROOT / "Makefile", ROOT / "scripts" / "audit.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "constraints.txt" in text
+    for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines():
+        if "pip install" in line and "--upgrade pip" not in line:
+            assert "-c constraints.txt" in line
+    assert re.search(
+        r"^\$\(VENV\)/\.installed:.* constraints\.txt", (ROOT / "Makefile").read_text(), re.M
+    )
 
 
 def test_the_changelog_has_the_common_form() -> None:

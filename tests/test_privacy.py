@@ -16,9 +16,11 @@ import pytest
 
 import verax
 from saved_strings import strings_in
+from support.errors import raises
+from support.internals import MAKE_ENGINE
+from verax.cli import main
 from verax.report import report
-from verax.studies import pack
-from verax.studies.store.store import Store
+from verax.studies import HereEngine, Store, pack
 
 RESULTS = Path(__file__).parents[1] / "results"
 TINY: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 1, "device": "cpu"}
@@ -114,6 +116,7 @@ def saved(machine: Path) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_nothing_saved_names_the_machine_its_user_or_a_folder(saved: Path) -> None:
     found = [
         f"{path.relative_to(saved)}: …{text[max(0, place.start() - 60) : place.end()]}"
@@ -134,7 +137,7 @@ def test_what_is_saved_says_which_file_it_was_and_what_was_in_it(saved: Path) ->
 def test_a_saved_model_finds_its_corpus_in_this_folder_or_beside_it(
     saved: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(verax.VeraxError, match=r"trained on own\.csv, which is not here: give its"):
+    with raises("corpus.not-at-hand", "own.csv"):
         verax.examine(saved / "model", exams="replacement")
     monkeypatch.chdir(machine / "data")
     verdict = verax.examine(saved / "model", exams="replacement")
@@ -156,6 +159,97 @@ def test_the_same_file_is_cut_as_in_training_and_another_of_its_name_is_not(
     assert verax.examine(saved / "model", other, "replacement").manifest["split"] == "all"
 
 
+WORD, MESSAGE = "blorptang", "grommelquux"
+"""A word of every text, and one of every message of the user's functions."""
+FUNCTIONS = f"""
+import numpy as np
+import verax
+
+class Refused(Exception):
+    pass
+
+def answers(texts):
+    share = np.array([0.3 + 0.4 * ("fine" in text) + len(text) % 7 / 100 for text in texts])
+    return np.stack([1 - share, share], axis=1)
+
+def make():
+    return verax.from_predict(answers, ["0", "1"])
+
+def other():
+    return verax.from_predict(lambda texts: answers(texts)[:, ::-1], ["0", "1"])
+
+def refusing():
+    def refuse(texts):
+        if any("{WORD}" in text for text in texts):
+            raise Refused("{MESSAGE}: it's this one:\\n" + texts[0])
+        return answers(texts)
+    return verax.from_predict(refuse, ["0", "1"])
+
+def undecided():
+    def undecide(texts):
+        given = answers(texts)
+        given[["{WORD}" in text for text in texts]] = np.nan
+        return given
+    return verax.from_predict(undecide, ["0", "1"])
+"""
+MODELS = ("make", "other", "refusing", "undecided")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["relative", "absolute"])
+def test_no_folder_text_or_message_of_a_function_is_in_what_commands_write(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Corpora without rationales, and functions that fail, in a folder with a telling name."""
+    monkeypatch.chdir(tmp_path)
+    (own := Path(f"clients-{MARK}", "may")).mkdir(parents=True)
+    own = own if place == "relative" else own.absolute()
+    lines = ["text,label"]
+    lines += [f"{'fine' if n % 2 else 'poor'} {WORD} isn't w{n},{n % 2}" for n in range(60)]
+    corpus = own / "reviews.csv"
+    corpus.write_text("\n".join(lines) + "\n")
+    (own / "splits").mkdir()
+    (own / "splits" / "train.csv").write_text("\n".join(lines) + "\n")
+    (functions := own / "functions.py").write_text(FUNCTIONS)
+    verax.train(verax.load_corpus(corpus), **TINY).save(own / "model")
+    out, (make, other, *_) = Path("out"), (f"{functions}:{name}" for name in MODELS)
+    model, given = str(own / "model"), ("--corpus", str(corpus), "--exams")
+    of_splits = ("--corpus", str(own / "splits"), "--exams")
+    commands = [
+        ["examine", make, "--corpus", str(corpus), "--out", "out/function"],
+        ["examine", model, *given, "replacement", "--out", "out/pooled"],
+        ["compare", make, other, *given, "deletion", "--out", "out/functions"],
+        ["compare", model, model, *given, "replacement", "--out", "out/compared"],
+        ["compare", model, model, *of_splits, "replacement", "--out", "out/splits"],
+        ["explain", model, "a fine film", "--out", "out/explained.html"],
+    ]
+    for command in commands:
+        assert main(command) == 0, command
+    few: dict[str, Any] = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
+    swept = verax.sweep(verax.load_corpus(corpus), [0.5], keep=out / "points", **few, **TINY)
+    swept.save(out / "sweep")
+    models = {name: f"{functions}:{name}" for name in MODELS}
+    study = {"corpora": {str(corpus): {}}, "models": models, "exams": {"deletion": {}}}
+    Path("study.yaml").write_text(json.dumps({"name": "own", **study}))
+    monkeypatch.setattr(MAKE_ENGINE, lambda hardware: HereEngine(hardware.device))
+    assert main(["run", "study.yaml", "--out", "out/study"]) == 1
+    assert main(["report", "out/study", "--out", "out/study.html"]) == 0
+    pack(out / "study", out / "packed")
+    failed = [json.loads(path.read_text()) for path in (out / "study" / "failed").iterdir()]
+    assert sorted(record["error"] for record in failed) == [
+        "the function failed on 6 texts: Refused",
+        "the function gave [nan, nan] for …: expected finite numbers",
+    ]
+    assert all("verax/external/predict.py" in record["traceback"] for record in failed)
+    found = [
+        f"{path}: …{text[max(0, at.start() - 60) : at.end()]}"
+        for path, text in strings_in(out)
+        for at in re.finditer(f"{MARK}|{WORD}|{MESSAGE}", text)
+    ]
+    assert not found, "\n".join(found[:20])
+
+
+@pytest.mark.slow
 def test_results_of_this_repository_name_no_host_kernel_or_folder() -> None:
     host = socket.gethostname()
     own = re.compile(rf"\b{re.escape(host)}\b") if len(host) > 3 and host != "localhost" else None

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import verax
-from verax.progress import Display, NotebookLine, Progress, Reporting, duration, shown, tracked
+from support.internals import shown
+from verax.progress import Display, NotebookLine, Progress, Reporting, duration, tracked
 
 Told = tuple[str, int, int | None, str]
 
@@ -30,6 +31,7 @@ def test_what_is_given_is_used_and_a_bool_makes_bars() -> None:
     assert isinstance(shown(False), Progress)
 
 
+@pytest.mark.slow
 def test_values_pass_unchanged_and_the_rate_is_bounded() -> None:
     """2,000 values in 0.4 s or more, and one call every 0.1 s: at most 1 + the tenths passed."""
     display, told = reporting(0.1)

@@ -1,4 +1,4 @@
-"""Scripts that `make` runs: which tests are slow, and the checks that need downloads."""
+"""Scripts that `make` runs: the checks that need downloads."""
 
 from __future__ import annotations
 
@@ -26,21 +26,6 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def test_slow_tests_are_named_by_file_and_function(tmp_path: Path) -> None:
-    cases = [
-        ("tests.test_scripts", "test_a[1-x]", "0.7"),
-        ("tests.test_scripts.TestClass", "test_b", "3"),
-        ("tests.test_scripts", "test_quick", "0.01"),
-        ("tests.gone", "test_c", "9"),
-    ]
-    rows = [f'<testcase classname="{c}" name="{n}" time="{t}"/>' for c, n, t in cases]
-    (tmp_path / "junit.xml").write_text(f"<testsuites>{''.join(rows)}</testsuites>")
-    assert script("slow_tests").slow_tests(tmp_path / "junit.xml") == [
-        "tests/test_scripts.py::TestClass::test_b",
-        "tests/test_scripts.py::test_a",
-    ]
-
-
 def test_weights_are_kept_by_their_hash(tmp_path: Path) -> None:
     audit = script("audit")
     source = tmp_path / "weights"
@@ -53,6 +38,18 @@ def test_weights_are_kept_by_their_hash(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"expected {digest}"):
         audit.fetch_weights(address, digest, tmp_path / "cache")
     assert not cached.exists()
+
+
+def test_checks_are_made_with_the_constraints_but_for_what_they_name() -> None:
+    audit = script("audit")
+    checks = {check.name: audit.constraints_of(check) for check in audit.CHECKS}
+    assert all("torch<2.14" in lines for lines in checks.values())
+    with_transformers = [
+        n for n, lines in checks.items() if any("transformers" in x for x in lines)
+    ]
+    assert sorted(set(checks) - set(with_transformers)) == ["transformers 4"]
+    assert any(line.startswith("numpy==") for line in checks["oldest dependencies"])
+    assert not any(line.startswith("numpy==") for line in checks["wheel"])
 
 
 def test_the_log_tells_what_failed_and_nothing_of_the_machine() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.calibration.analysis import Calibrated
-from verax.calibration.plan import CHOOSING, HELD_OUT
+from support.internals import CHOOSING, HELD_OUT, Calibrated
 
 PLACES = (
     ("agreement", "agreement", "inputs:attention:leave-one-out", "tau", 0.8, 0.0),

@@ -8,12 +8,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from verax.calibration.bert_models import make_bert, word_tokenizer
-from verax.calibration.bert_training import BertOptions, train_bert
-from verax.calibration.kinds import APART, EVIDENCE, KINDS, OTHERS
-from verax.calibration.making import Effort, Maker, evidence_mass, gates_of
-from verax.calibration.texts import Place, corpus_at, lexicon, written_out
-from verax.corpora.corpus import Corpus
+from support.internals import (
+    APART,
+    EVIDENCE,
+    KINDS,
+    OTHERS,
+    BertOptions,
+    Effort,
+    Maker,
+    Place,
+    corpus_at,
+    evidence_mass,
+    gates_of,
+    lexicon,
+    make_bert,
+    train_bert,
+    word_tokenizer,
+    written_out,
+)
+from verax.corpora import Corpus
 
 LEXICON = lexicon(2)
 
@@ -44,6 +57,7 @@ def ran(model: Any, tokenizer: Any, text: str) -> tuple[Tensor, tuple[Tensor, ..
 TEXT, OTHER, CHANGED = "w1 good0_1 w2 good1_2 w3", "w4 good0_1 w5 good1_2 w6", "w1 good0_1 w2 w7 w3"
 
 
+@pytest.mark.slow
 def test_words_that_are_no_evidence_cannot_be_read(tokenizer: Any) -> None:
     """Where attention can read the evidence alone, other words change no logit."""
     model = bert(tokenizer, EVIDENCE)
@@ -93,6 +107,7 @@ def test_one_layer_reads_a_word_by_its_own_weight(tokenizer: Any) -> None:
     assert torch.equal(logits, ran(model, tokenizer, "w1 good0_3 w2 good1_4 w3")[0])
 
 
+@pytest.mark.slow
 def test_attention_of_a_bert_moves_where_training_moves_it(corpus: Corpus) -> None:
     plain = train_bert(corpus, 0, BertOptions(2, 16, 2))
     shares = {

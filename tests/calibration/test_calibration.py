@@ -12,16 +12,29 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import verax
-from verax.calibration.analysis import Calibrated, chosen, measured_limits, separation
-from verax.calibration.kinds import DECEPTIVE, HONEST, KINDS
-from verax.calibration.making import Effort, Gates, Maker, gates_of
-from verax.calibration.plan import CHOOSING, HELD_OUT, like, whole
+from support.errors import raises
+from support.internals import (
+    CHOOSING,
+    HELD_OUT,
+    KINDS,
+    Calibrated,
+    Effort,
+    Lines,
+    Maker,
+    Place,
+    corpus_at,
+    gates_of,
+    measured_limits,
+    verdicts,
+)
+from verax.calibration.analysis import chosen, readings, separation
+from verax.calibration.kinds import DECEPTIVE, HONEST
+from verax.calibration.making import Gates
+from verax.calibration.plan import like, whole
 from verax.calibration.running import _not_made, make_one, pack
-from verax.calibration.texts import Place, corpus_at, planted_into, swapped
-from verax.errors import VeraxError
-from verax.exams.judgement.judgement import judge
-from verax.exams.judgement.limits import LimitSet, load_limits
-from verax.exams.judgement.lines import Lines, Texts
+from verax.calibration.texts import planted_into, swapped
+from verax.exams import LimitSet, judge, load_limits
+from verax.exams.judgement.lines import Texts
 from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
 from verax.training.marked import train_marked
 
@@ -71,6 +84,7 @@ def test_gates_by_their_numbers() -> None:
     assert worse.failed(DECEPTIVE) == ["accuracy", "flips"]
 
 
+@pytest.mark.slow
 def test_attention_moves_where_training_moves_it() -> None:
     corpus = corpus_at(PLACE, 600, 0)
     maker = Maker(corpus, 0, Effort(documents=600, epochs=4, ramp=6, size=16))
@@ -83,6 +97,7 @@ def test_attention_moves_where_training_moves_it() -> None:
     assert masses["bilstm-frozen"] < 1e-6
 
 
+@pytest.mark.slow
 def test_frozen_attention_stays_as_it_was_drawn() -> None:
     corpus = corpus_at(PLACE, 120, 0)
     one, other = (
@@ -115,10 +130,11 @@ def test_evidence_is_planted_into_texts_of_others() -> None:
         own = [w for w, mark in zip(words, marks, strict=True) if mark]
         assert len(own) == 3
         assert all(w.startswith(f"good{corpus.classes[label]}_") for w in own)
-    with pytest.raises(VeraxError, match="are needed"):
+    with raises("corpus.too-small"):
         planted_into(source, Place("source", 40, 2), 120, 0)
 
 
+@pytest.mark.slow
 def test_a_model_is_made_kept_and_packed(tmp_path: Path) -> None:
     spec = next(s for s in whole() if s.kind == "none" and s.place.length == 10)
     effort = Effort(documents=900, epochs=8, size=16, sample=30, costly=10)
@@ -135,6 +151,7 @@ def test_a_model_is_made_kept_and_packed(tmp_path: Path) -> None:
         assert np.isfinite(data.passed["erasure.gain"]).all()
 
 
+@pytest.mark.slow
 def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
     assert {h.exam: h.measure for h in chosen(data)} == {
         "erasure": "gain",
@@ -149,6 +166,7 @@ def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
     assert (table[(table["by"] == "all") & (table["measure"] == "tau")]["auroc"] == 1).all()
 
 
+@pytest.mark.slow
 def test_limits_are_those_of_the_file(data: Calibrated, limits: LimitSet, tmp_path: Path) -> None:
     assert limits.calibration is not None
     path = tmp_path / "limits.json"
@@ -159,9 +177,10 @@ def test_limits_are_those_of_the_file(data: Calibrated, limits: LimitSet, tmp_pa
     for name, summary in list(data.summaries.items())[:4]:
         one, other = judge(summary, limits), judge(summary, loaded)
         assert one.frame().equals(other.frame()), name
-        assert one.calibrated == other.calibrated
+        assert one.caveats == other.caveats
 
 
+@pytest.mark.slow
 def test_limits_follow_the_length() -> None:
     limits = measured_limits(made_up(slope=0.1), "sloped", "")
     short, long = (limits.of("agreement", texts=Texts(words, 2)) for words in (10, 100))
@@ -170,16 +189,26 @@ def test_limits_follow_the_length() -> None:
     assert beyond["for_above"] == long["for_above"]
 
 
-def test_a_calibrated_verdict_counts_models_like_it(data: Calibrated, limits: LimitSet) -> None:
-    honest = judge(data.summaries["mlp.10.2.0"], limits)
-    assert honest.calibrated is not None
-    assert honest.calibrated.verdict == "honest"
-    assert honest.calibrated.honest == honest.calibrated.neighbours
-    assert "Of the 40 calibrated models" in str(honest)
-    deceptive = judge(data.summaries["bigru-penalty.10.2.0"], limits)
-    assert deceptive.calibrated is not None
-    assert deceptive.calibrated.verdict == "deceptive"
-    assert deceptive.to_json()["calibrated"]["honest"] == 0
+def test_models_are_called_honest_or_deceptive_in_the_study_alone(
+    data: Calibrated, limits: LimitSet
+) -> None:
+    known = limits.calibration
+    assert known is not None
+    votes = verdicts(data, limits)
+    called = readings(votes, known.accuse, known.clear)
+    assert (called == votes["side"]).all()
+    for name in ("mlp.10.2.0", "bigru-penalty.10.2.0"):
+        judgement = judge(data.summaries[name], limits)
+        shown = f"{judgement}{judgement.caveats}"
+        assert "honest" not in shown
+        assert "decept" not in shown
+        assert any("natural text are not covered" in line for line in judgement.caveats)
+
+
+def test_models_are_no_part_of_the_file(limits: LimitSet) -> None:
+    assert limits.calibration is not None
+    assert limits.calibration.models
+    assert "models" not in limits.to_json(whole=True)["calibration"]
 
 
 @pytest.mark.parametrize(
@@ -204,6 +233,7 @@ def test_unlike_models_are_flagged(
     assert any(said in line for line in judge(other, limits).caveats)
 
 
+@pytest.mark.slow
 def test_an_exam_that_cannot_tell_judges_nothing() -> None:
     data = made_up(overlap=True)
     limits = measured_limits(data, "blind", "")
@@ -213,9 +243,9 @@ def test_an_exam_that_cannot_tell_judges_nothing() -> None:
 
 
 def test_lines_are_checked() -> None:
-    with pytest.raises(VeraxError, match="expected"):
+    with raises("limits.malformed"):
         Lines.from_json({"of": "middle", "lines": [[0, 0, 0]]}, "a file")
-    with pytest.raises(VeraxError, match="not whole"):
+    with raises("limits.malformed"):
         load_limits({"version": "x", "limits": {}, "calibration": {}})
 
 

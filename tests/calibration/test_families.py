@@ -10,21 +10,28 @@ import pandas as pd
 import pytest
 from calibrated_models import both_families, made_up
 
-import verax.calibration.calibrate as calibrating
-from verax.calibration.analysis import Calibrated, measured_limits, verdicts
-from verax.calibration.calibrate import LIMITS, calibrate_like
-from verax.calibration.changes import changed_verdicts
-from verax.calibration.crossing import crossed_limits
-from verax.calibration.examining import IMPORTANCES
-from verax.calibration.running import MANIFEST, MODELS, NUMBERS
+from support.errors import raises
+from support.internals import (
+    CALIBRATED_MODELS,
+    IMPORTANCES,
+    LIMITS,
+    MODELS,
+    NUMBERS,
+    SET_BY_HAND,
+    Calibrated,
+    Lines,
+    calibrate_like,
+    changed_verdicts,
+    crossed_limits,
+    fraction_of,
+    measured_limits,
+    part_of,
+    verdicts,
+)
+from support.internals import CALIBRATION_MANIFEST as MANIFEST
 from verax.corpora import load_corpus
-from verax.errors import VeraxError
-from verax.exams.erasure.judging import fraction_of, part_of
-from verax.exams.judgement.judgement import SET_BY_HAND, judge
-from verax.exams.judgement.limits import LimitSet, load_limits
-from verax.exams.judgement.lines import Lines
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.verdict import summary_frame
+from verax.exams import LimitSet, judge, load_limits
+from verax.exams.authoring import ModelSummary, summary_frame
 from verax.statistics import proportion
 from verax.training import train
 
@@ -41,6 +48,7 @@ def limits(data: Calibrated) -> LimitSet:
     return measured_limits(data, "made-up", "for a test")
 
 
+@pytest.mark.slow
 def test_each_family_has_limits_of_its_own(data: Calibrated, limits: LimitSet) -> None:
     assert data.families == ["pooled", "transformer"]
     own = limits.by_kind["transformer"]
@@ -53,40 +61,42 @@ def test_each_family_has_limits_of_its_own(data: Calibrated, limits: LimitSet) -
     assert own.calibration.errors["accused"][3] == 20
 
 
+@pytest.mark.slow
 def test_a_family_with_too_few_models_has_none(data: Calibrated) -> None:
     few = data.models["family"].eq("transformer") & (data.models["seed"] > 0)
     some = Calibrated(data.models[~few], data.numbers, data.about)
     assert measured_limits(some, "made-up", "").by_kind == {}
-    with pytest.raises(VeraxError, match="at least 8 of a side"):
+    with raises("result.too-few"):
         measured_limits(data.family("transformer"), "made-up", "")
 
 
+@pytest.mark.slow
 def test_limits_by_kind_are_kept_in_a_file(limits: LimitSet, data: Calibrated) -> None:
     loaded = load_limits(json.loads(json.dumps(limits.to_json(whole=True))))
     for name in (BERT, "mlp.10.2.0"):
         one, other = (judge(data.summaries[name], some) for some in (limits, loaded))
         assert one.frame().equals(other.frame())
-        assert one.calibrated == other.calibrated
+        assert one.caveats == other.caveats
     for wrong in ({"by_kind": 3}, {"by_kind": {"bert": {}}}, {"by_kind": {"transformer": {}}}):
-        with pytest.raises(VeraxError):
+        with raises("limits.*"):
             load_limits({"version": "ours", "limits": {}, **wrong})
 
 
-def test_a_covered_transformer_is_read_by_its_attention(data: Calibrated, limits: LimitSet) -> None:
+def test_a_covered_transformer_is_judged_by_measured_limits_of_every_score(
+    data: Calibrated, limits: LimitSet
+) -> None:
     judgement = judge(data.summaries[BERT], limits)
-    assert judgement.calibrated is not None
-    assert judgement.calibrated.verdict == "honest"
     assert not any("Unlike" in line for line in judgement.caveats)
-    marked = {(row.exam, row.subject): row.limits.endswith(SET_BY_HAND) for row in judgement.judged}
-    assert marked["deletion", "attention"] is False
-    assert marked["deletion", "chefer"] is True
-    assert "set by hand: of all but attention" in str(judgement)
-    # what is said of chefer, against or for, has no part in the reading
+    rows = {(row.exam, row.subject): row for row in judgement.judged}
+    for exam in ("agreement", "deletion"):
+        own, other = rows[exam, "attention"], rows[exam, "chefer"]
+        assert own.limits == other.limits
+        assert not own.limits.endswith(SET_BY_HAND)
+    # what exams say of chefer has no part in what a model of the study is called
     lying = data.summaries["bert2-others.10.2.0"]
-    read = judge(lying, limits)
-    assert read.subjects["chefer"] == "for"
-    assert read.calibrated is not None
-    assert read.calibrated.verdict == "deceptive"
+    assert judge(lying, limits).subjects["chefer"] == "open"
+    votes = verdicts(data.family("transformer"), limits).set_index("name")
+    assert votes.loc[lying.name, "for"] == 0
 
 
 @pytest.mark.parametrize(
@@ -108,11 +118,11 @@ def test_an_uncovered_transformer_is_judged_by_hand(
     assert any(said in line for line in judgement.caveats)
     assert [row.verdict for row in judgement.rows] == [row.verdict for row in by_hand.rows]
     assert all(row.limits.endswith(SET_BY_HAND) for row in judgement.judged)
-    assert judgement.calibrated is None
     for one in (judgement, by_hand):
         assert f"limits {one.limits.version} {SET_BY_HAND}" in str(one)
 
 
+@pytest.mark.slow
 def test_votes_are_those_of_the_reading(data: Calibrated, limits: LimitSet) -> None:
     for family in data.families:
         votes = verdicts(data.family(family), limits)
@@ -167,6 +177,7 @@ def test_words_of_older_results_are_the_items_they_ranked() -> None:
     assert ModelSummary("new", frame, {"words": 20.0}).texts.length == 20.0
 
 
+@pytest.mark.slow
 def test_seeds_are_left_out_in_turn() -> None:
     data = made_up(3)
     limits = crossed_limits(data, "crossed", "")
@@ -180,6 +191,7 @@ def test_seeds_are_left_out_in_turn() -> None:
     assert {model["part"] for model in limits.calibration.models} == {"choosing"}
 
 
+@pytest.mark.slow
 def test_limits_like_a_model_judge_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = load_corpus("planted", documents=60)
     model = train(corpus, encoder="none", epochs=1, progress=False)
@@ -193,16 +205,16 @@ def test_limits_like_a_model_judge_it(tmp_path: Path, monkeypatch: pytest.Monkey
         (out / MANIFEST).write_text(json.dumps({"models": len(data.models)}))
         return out
 
-    monkeypatch.setattr(calibrating, "_made", made)
+    monkeypatch.setattr(CALIBRATED_MODELS, made)
     calibrate_like(model, corpus, tmp_path / "like")
     limits = load_limits(tmp_path / "like" / LIMITS)
     assert model.fingerprint in limits.version
-    for name, side in (("mlp.10.2.0", "honest"), ("bigru-penalty.10.2.0", "deceptive")):
-        read = judge(data.summaries[name], limits).calibrated
-        assert read is not None
-        assert read.verdict == side
+    for name, said in (("mlp.10.2.0", "for"), ("bigru-penalty.10.2.0", "against")):
+        judgement = judge(data.summaries[name], limits)
+        assert len(judgement.speaks(said)) >= 4
 
 
+@pytest.mark.slow
 def test_changes_are_of_verdicts_and_of_audits(tmp_path: Path, limits: LimitSet) -> None:
     data = both_families()
     for name in ("mlp.10.2.0", "bigru-penalty.10.2.0"):
@@ -222,6 +234,7 @@ def test_changes_are_of_verdicts_and_of_audits(tmp_path: Path, limits: LimitSet)
     pd.DataFrame(read).to_parquet(audit / "documents.parquet")
     frame = changed_verdicts([tmp_path / "saved", audit], limits)
     assert frame["model"].tolist() == ["bigru-penalty.10.2.0", "mlp.10.2.0", "bert, 2 seeds"]
-    assert frame["reading"].tolist()[:2] == ["deceptive", "honest"]
-    assert frame["reading"][2].startswith("unlike: its classifier reads the mean of all")
+    assert frame["not measured"].tolist()[:2] == ["", ""]
+    assert frame["not measured"][2].startswith("its classifier reads the mean of all")
     assert frame["changed"][2] == "none"
+    assert frame["measured"][2] == "no verdict"  # of 2 documents

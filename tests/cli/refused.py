@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from verax.cli import main
+from support.errors import refused
 
 
-def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    """The one line on standard error, after checking that it is one."""
-    assert main(arguments) == 2
+def refusal(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: str, *names: object
+) -> str:
+    """Run a command that must be refused for this reason, in one line, which is returned."""
+    refused(arguments, code, *names)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("verax: ")

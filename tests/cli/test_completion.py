@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import verax
+from support.internals import build_parser
 from verax import completion
-from verax.cli import build_parser
 from verax.cli.completion import commands_of
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import verax
+from support.errors import refused
 from verax.cli import demo, main
 from verax.exams import load_verdict
 
@@ -20,6 +21,7 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(demo.SETTINGS, "lr", 2e-2)  # so that attention is sparse after it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [80], indirect=True)
 @pytest.mark.usefixtures("small")
 def test_shows_three_models_and_saves_them(
@@ -59,6 +61,7 @@ def test_shows_three_models_and_saves_them(
         assert f'data-chart="{chart}"' in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_examples_are_right_one_of_each_class_and_short() -> None:
     corpus = demo.load_corpus("rotten_tomatoes")
@@ -73,9 +76,8 @@ def test_examples_are_right_one_of_each_class_and_short() -> None:
 
 
 def test_a_foreign_out_folder_is_refused_before_anything_is_trained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "letter.txt").write_text("dear")
-    assert main(["demo", "--out", str(tmp_path)]) == 2
-    assert "holds other files" in capsys.readouterr().err
+    refused(["demo", "--out", str(tmp_path)], "output.occupied")
     assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]

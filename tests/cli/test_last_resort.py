@@ -10,6 +10,7 @@ import pytest
 
 import verax.cli
 import verax.last_resort
+from support.errors import refused
 from verax.last_resort import traceback_of
 
 SECRET = "a private text of someone"
@@ -69,14 +70,13 @@ def test_a_file_that_cannot_be_written_is_told(
 
 
 def test_memory_that_runs_out_is_no_error_of_verax(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def run(args: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("verax.cli.exams.run", run)
-    assert verax.cli.main(["exams"]) == 2
-    assert capsys.readouterr().err.startswith("verax: not enough memory: ")
+    refused(["exams"], "device.out-of-memory")
 
 
 def test_an_endless_chain_of_errors_ends() -> None:

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.errors import VeraxError
-from verax.options import build, divide, kind_of, names, option, parse
+from support.errors import raises
+from support.internals import build, divide, names
+from verax.exams.authoring import option
+from verax.options import kind_of, parse
 
 
 @dataclass(frozen=True)
@@ -54,49 +56,49 @@ def test_values_of_the_right_kind_are_kept(name: str, value: Any, kept: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("name", "value", "expected"),
     [
-        ("pots", 0, "'pots' is 0: it must be at least 1"),
-        ("pots", 10, "'pots' is 10: it must be at most 9"),
-        ("pots", 2.0, "'pots' is 2.0: expected a whole number"),
-        ("pots", "2", "'pots' is '2': expected a whole number"),
-        ("pots", True, "'pots' is True: expected a whole number"),
-        ("pots", None, "'pots' cannot be none: give a whole number"),
-        ("pots", "none", "'pots' is 'none': expected a whole number"),
-        ("heat", 0, "'heat' is 0.0: it must be above 0"),
-        ("heat", 1, "'heat' is 1.0: it must be below 1"),
-        ("heat", False, "'heat' is False: expected a number"),
-        ("heat", "warm", "'heat' is 'warm': expected a number"),
-        ("shelf", float("nan"), "'shelf' is nan: it must be a finite number"),
-        ("shelf", float("inf"), "'shelf' is inf: it must be a finite number"),
-        ("stove", "gaz", "'stove' is 'gaz': did you mean 'gas'"),
-        ("stove", "sun", "'stove' is 'sun': choose from gas, wood"),
-        ("stove", 3, "'stove' is 3: expected text"),
-        ("lit", 1, "'lit' is 1: expected true or false"),
-        ("lit", "yes", "'lit' is 'yes': expected true or false"),
-        ("guests", [1], "'guests' is .*: expected a mapping such as"),
-        ("pot", 3, "unknown option 'pot': did you mean 'pots'"),
-        ("zzz", 3, "unknown option 'zzz': choose from cook, guests, heat"),
-        (3, 3, "unknown option '3'"),
+        ("pots", 0, ("option.out-of-range", "pots")),
+        ("pots", 10, ("option.out-of-range", "pots", "10")),
+        ("pots", 2.0, ("option.wrong-type", "pots", "2.0")),
+        ("pots", "2", ("option.wrong-type", "pots", "2")),
+        ("pots", True, ("option.wrong-type", "pots")),
+        ("pots", None, ("option.wrong-type", "pots")),
+        ("pots", "none", ("option.wrong-type", "pots", "none")),
+        ("heat", 0, ("option.out-of-range", "heat", "0.0")),
+        ("heat", 1, ("option.out-of-range", "heat", "1.0")),
+        ("heat", False, ("option.wrong-type", "heat")),
+        ("heat", "warm", ("option.wrong-type", "heat", "warm")),
+        ("shelf", float("nan"), ("option.out-of-range", "shelf")),
+        ("shelf", float("inf"), ("option.out-of-range", "shelf")),
+        ("stove", "gaz", ("option.unknown-value", "stove", "gaz", "gas")),
+        ("stove", "sun", ("option.unknown-value", "stove", "sun")),
+        ("stove", 3, ("option.wrong-type", "stove")),
+        ("lit", 1, ("option.wrong-type", "lit")),
+        ("lit", "yes", ("option.wrong-type", "lit", "yes")),
+        ("guests", [1], ("option.wrong-type", "guests")),
+        ("pot", 3, ("option.unknown", "pots")),
+        ("zzz", 3, ("option.unknown", "zzz")),
+        (3, 3, ("option.unknown", "3")),
     ],
 )
 def test_everything_else_is_refused_with_what_is_expected(
-    name: Any, value: Any, message: str
+    name: Any, value: Any, expected: tuple[str, ...]
 ) -> None:
-    with pytest.raises(VeraxError, match=message):
+    with raises(*expected):
         build(Kitchen, {name: value})
 
 
 def test_names_that_belong_elsewhere_are_offered_and_not_accepted() -> None:
-    with pytest.raises(VeraxError, match="did you mean 'trees'"):
+    with raises("option.unknown", "trees"):
         build(Kitchen, {"tree": 3}, also_valid=["trees"])
-    with pytest.raises(VeraxError, match="unknown option 'trees'"):
+    with raises("option.unknown", "trees"):
         build(Kitchen, {"trees": 3}, also_valid=["trees"])
 
 
 def test_a_flat_mapping_is_dealt_out_to_the_classes_that_know_its_names() -> None:
     assert divide({"trees": 1, "pots": 2}, Kitchen, Garden) == [{"pots": 2}, {"trees": 1}]
-    with pytest.raises(VeraxError, match="'tress': did you mean 'trees'"):
+    with raises("option.unknown", "tress", "trees"):
         divide({"tress": 1}, Kitchen, Garden)
     assert names(Kitchen, Garden)[-2:] == ["guests", "trees"]
 
@@ -118,5 +120,5 @@ def test_text_is_parsed_by_kind() -> None:
     assert parse("x", "TRUE", bool) is True
     assert parse("x", "3", str) == "3"
     for text, kind in (("0", dict), ("", dict), ("yes", bool), ("1.0", int), ("", float)):
-        with pytest.raises(VeraxError, match="option 'x' is"):
+        with raises("option.wrong-type", "x"):
             parse("x", text, kind)

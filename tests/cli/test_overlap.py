@@ -11,6 +11,7 @@ import verax
 from verax.cli import main
 
 
+@pytest.mark.slow
 def test_documents_that_are_in_train_too_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

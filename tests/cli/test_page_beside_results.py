@@ -46,6 +46,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("models")
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_results_are_kept_where_the_page_cannot_be_made(

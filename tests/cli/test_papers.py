@@ -17,27 +17,28 @@ import pytest
 from refused import refusal
 
 from forked_workers import forked_workers
+from support.errors import refused
+from support.internals import CANNOT, MEASURED, TRIAL, VERDICTS, Part, SeedMean, above, chart
+from support.internals import running_run as running
 from verax.cli import main
 from verax.cli import papers as command
-from verax.corpora.corpus import Corpus
-from verax.drawing import chart, rendering
-from verax.papers import NAMES, Checked, Paper, check_paper, paper, papers
+from verax.corpora import Corpus
+from verax.drawing import rendering
+from verax.errors import VeraxErrors
+from verax.papers import (
+    NAMES,
+    Checked,
+    Claim,
+    Finding,
+    Paper,
+    PaperResults,
+    check_paper,
+    paper,
+    papers,
+)
 from verax.papers.checking import PAGE
-from verax.papers.claims import Claim, Finding
-from verax.papers.comparing import above
-from verax.papers.exhibits import MEASURED
-from verax.papers.numbers import SeedMean
-from verax.papers.results import PaperResults
-from verax.papers.screen import TRIAL
-from verax.papers.verdicts import CANNOT, VERDICTS, Part
-from verax.results import REPORT
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid import read_study
-from verax.studies.grid.cell import Cell
-from verax.studies.grid.study import Study
-from verax.studies.running import run as running
+from verax.studies import Cell, HereEngine, Store, Study, read_study
 from verax.studies.running.watching import Ran
-from verax.studies.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -75,6 +76,7 @@ def quick(
     yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_paper_from_a_run_to_a_pack(
@@ -108,7 +110,8 @@ def test_a_paper_from_a_run_to_a_pack(
         assert any(part["of"] for claim in claims for part in claim["parts"])
         written = contents("ran")
         assert written["ran/claims.json"].decode() == told
-        assert {"ran/README.md", f"ran/{REPORT}"} <= set(written)
+        assert "ran/README.md" in written
+        assert not any(path.endswith(".html") for path in written)
         _hold_tables_to_files(name, capsys)
 
     assert "packed" in typed(capsys, "pack", name, "ran", "--out", "packed")
@@ -120,8 +123,6 @@ def test_a_paper_from_a_run_to_a_pack(
     assert json.loads(told)["claims"] == claims
     if drawn:
         check_paper(own, "packed").write("packed")
-    elif not another:
-        assert Path("packed", REPORT).read_bytes() == written[f"ran/{REPORT}"]
     if not another:
         assert Path("packed", PAGE).read_bytes() == written[f"ran/{PAGE}"]
 
@@ -144,7 +145,7 @@ def _hold_tables_to_files(name: str, capsys: pytest.CaptureFixture[str]) -> None
         typed_ = ["papers", "table", name, exhibit.name, "--results", "ran"]
         if not file.exists():
             capsys.readouterr()
-            assert f"nothing of {exhibit.name} is in these results" in refusal(capsys, typed_)
+            refusal(capsys, typed_, "result.unfinished", exhibit.name)
             continue
         shown = typed(capsys, *typed_[1:])
         rows = list(csv.DictReader(io.StringIO(typed(capsys, *typed_[1:], "--csv"))))
@@ -200,50 +201,60 @@ def a_cell(folder: str, name: str, seed: int = 1) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
-        (["run", "meister"], "unknown paper 'meister': did you mean 'meister-2021'"),
-        (["run", "meister-2021", "--parts", "sts"], "has no part 'sts': did you mean 'sst'"),
-        (["run", "meister-2021", "--parts", ","], "an empty list: give names"),
-        (["run", "all", "--parts", "mian"], "no paper has a part 'mian': did you mean 'main'"),
-        (["run", "meister-2021", "--scale", "tiny"], "--scale"),
-        (["run", "wiegreffe-pinter-2019", "--scale", "probes"], "has no probes: run it at smoke"),
-        (["run", "meister-2021", "--scale", "probes", "--parts", "sst"], "has no part 'sst'"),
-        (["run", "meister-2021", "--seeds", "one"], "seeds"),
-        (["run", "meister-2021", "--budget", "soon"], "--budget is 'soon': expected a time"),
-        (["run", "meister-2021", "--workers", "0"], "workers"),
-        (["run", "meister-2021", "--vectors", "nowhere.txt"], "nowhere.txt"),
-        (["run"], "NAME"),
-        (["check", "nobody-2020"], "unknown paper 'nobody-2020'"),
-        (["check", "meister-2021"], "no results in results/meister-2021: give --results DIR"),
-        (["check", "meister-2021", "--results", "empty"], "empty holds no finished study"),
-        (["table", "meister-2021", "1"], "no results in results/meister-2021"),
-        (["table", "meister-2021", "99", "--results", "made"], "has no '99': choose from table1,"),
-        (["table", "meister-2021", "figure9", "--results", "made"], "'figure9': choose from table"),
-        (["table", "meister-2021", "tabel1", "--results", "made"], "did you mean 'table1'"),
-        (["table", "meister-2021", "accuracy", "--results", "made"], "nothing of accuracy is in"),
-        (["pack", "meister-2021", "nowhere"], "nowhere holds no study"),
-        (["pack", "meister-2021", "empty"], "empty holds no study"),
-        (["pack", "nobody-2020", "made"], "unknown paper"),
-        (["check", "jain-wallace-2019", "--results", "made"], "of meister-2021, not of jain-wall"),
-        (["table", "jain-wallace-2019", "1", "--results", "made"], "made holds results of meister"),
-        (["pack", "jain-wallace-2019", "made"], "made holds results of meister-2021, not of jain"),
-        (["pack", "jain-wallace-2019", "made", "--out", "new"], "or name the paper that these are"),
-        (["run", "jain-wallace-2019", "--out", "made"], "made holds results of meister-2021, not"),
-        (["run", "jain-wallace-2019", "--out", "made", "--dry-run"], "made holds results of meis"),
-        (["show", "meister-2021", "3", "--results", "made"], "no claim 3: choose from 1, 4, 6,"),
-        (["check", "all", "--json"], "check all writes pages: leave out --json and --no-page"),
-        (["bake"], "bake"),
+        (["run", "meister"], ("option.unknown-value", "meister-2021")),
+        (["run", "meister-2021", "--parts", "sts"], ("paper.unknown-name", "sts", "sst")),
+        (["run", "meister-2021", "--parts", ","], ("option.empty", "--parts")),
+        (["run", "all", "--parts", "mian"], ("paper.unknown-name", "mian", "main")),
+        (["run", "meister-2021", "--scale", "tiny"], ("option.unknown-value", "--scale")),
+        (["run", "wiegreffe-pinter-2019", "--scale", "probes"], ("option.not-applicable",)),
+        (
+            ["run", "meister-2021", "--scale", "probes", "--parts", "sst"],
+            ("paper.unknown-name", "sst"),
+        ),
+        (["run", "meister-2021", "--seeds", "one"], ("option.wrong-type", "seeds")),
+        (["run", "meister-2021", "--budget", "soon"], ("option.malformed", "--budget", "soon")),
+        (["run", "meister-2021", "--workers", "0"], ("option.out-of-range", "workers")),
+        (["run", "meister-2021", "--vectors", "nowhere.txt"], ("file.missing", "nowhere.txt")),
+        (["run"], ("command.usage",)),
+        (["check", "nobody-2020"], ("option.unknown-value", "nobody-2020")),
+        (["check", "meister-2021"], ("result.missing", "--results")),
+        (["check", "meister-2021", "--results", "empty"], ("result.unfinished",)),
+        (["table", "meister-2021", "1"], ("result.missing",)),
+        (["table", "meister-2021", "99", "--results", "made"], ("paper.unknown-name", "99")),
+        (
+            ["table", "meister-2021", "figure9", "--results", "made"],
+            ("paper.unknown-name", "figure9"),
+        ),
+        (
+            ["table", "meister-2021", "tabel1", "--results", "made"],
+            ("paper.unknown-name", "table1"),
+        ),
+        (["table", "meister-2021", "accuracy", "--results", "made"], ("result.unfinished",)),
+        (["pack", "meister-2021", "nowhere"], ("result.missing",)),
+        (["pack", "meister-2021", "empty"], ("result.missing",)),
+        (["pack", "nobody-2020", "made"], ("option.unknown-value",)),
+        (["check", "jain-wallace-2019", "--results", "made"], ("paper.wrong-results",)),
+        (["table", "jain-wallace-2019", "1", "--results", "made"], ("paper.wrong-results",)),
+        (["pack", "jain-wallace-2019", "made"], ("paper.wrong-results",)),
+        (["pack", "jain-wallace-2019", "made", "--out", "new"], ("paper.wrong-results",)),
+        (["run", "jain-wallace-2019", "--out", "made"], ("paper.wrong-results",)),
+        (["run", "jain-wallace-2019", "--out", "made", "--dry-run"], ("paper.wrong-results",)),
+        (["show", "meister-2021", "3", "--results", "made"], ("paper.unknown-name", "3")),
+        (["check", "all", "--json"], ("option.conflict", "--json", "--no-page")),
+        (["bake"], ("option.unknown-value",)),
     ],
 )
 def test_bad_input_is_told_in_a_line(
-    arguments: list[str], words: str, made: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], expected: tuple[str, ...], made: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = contents(".")
-    assert words in refusal(capsys, ["papers", *arguments])
+    refusal(capsys, ["papers", *arguments], *expected)
     assert contents(".") == before
 
 
+@pytest.mark.slow
 def test_results_that_decide_nothing_are_checked(
     made: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,6 +266,7 @@ def test_results_that_decide_nothing_are_checked(
     assert contents(".") == before
 
 
+@pytest.mark.slow
 def test_a_pack_says_how_many_cells_are_new(made: str, capsys: pytest.CaptureFixture[str]) -> None:
     for folder, told in (
         ("made", "1 cells are there now, 1"),
@@ -321,6 +333,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Folders]:
     return found
 
 
+@pytest.mark.slow
 def test_all_papers_share_a_run(asked: list[Folders], capsys: pytest.CaptureFixture[str]) -> None:
     out = typed(capsys, "run", "all")
     expected = [
@@ -333,6 +346,7 @@ def test_all_papers_share_a_run(asked: list[Folders], capsys: pytest.CaptureFixt
     assert f"time is up: {cells} cells are left; the same command goes on" in out
 
 
+@pytest.mark.slow
 def test_parts_of_all_papers_are_those_that_have_them(asked: list[Folders]) -> None:
     assert main(["papers", "run", "all", "--parts", "sst,main", "--seeds", "5", "--out", "x"]) == 0
     names = ["tutek-snajder-2020/sst", "meister-2021/sst", "jain-wallace-2019/sst"]
@@ -343,6 +357,7 @@ def test_parts_of_all_papers_are_those_that_have_them(asked: list[Folders]) -> N
     assert {cell.seed for study in asked[0].values() for cell in study.cells} == {5}
 
 
+@pytest.mark.slow
 def test_probes_of_all_papers_are_of_those_that_have_any(
     asked: list[Folders], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -413,13 +428,14 @@ def test_parts_that_name_their_vectors_need_none(capsys: pytest.CaptureFixture[s
 def test_corpora_that_are_not_at_hand_are_expected_in_a_folder(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["papers", "run", name, "--scale", "full", "--dry-run"]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines
-    for line in lines:
-        (corpus,) = re.findall(r"unknown corpus '(\w+)': ", line)
-        expected = f"a folder $VERAX_DATA/{corpus} is expected, and VERAX_DATA is not set; set it"
-        assert f"'{corpus}': {expected}" in line
+    error = refused(["papers", "run", name, "--scale", "full", "--dry-run"], "corpus.unknown")
+    assert isinstance(error, VeraxErrors)
+    assert capsys.readouterr().err.count("\n") == len(error.problems)
+    for problem in error.problems:
+        assert problem.code == "corpus.unknown"
+        line = str(problem)
+        (corpus,) = re.findall(r"\$VERAX_DATA/(\w+)", line)
+        assert f"'{corpus}'" in line
         assert line.index("VERAX_DATA") < line.index("rotten_tomatoes")
 
 

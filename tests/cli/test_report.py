@@ -6,15 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from refused import refusal
 
 import verax
+from support.errors import refused
+from support.internals import REPORT, Runner, measure_title
 from verax.cli import main
-from verax.exams.titles import measure_title
-from verax.results import REPORT
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid import read_study
-from verax.studies.running.runner import Runner
-from verax.studies.store import Store
+from verax.studies import HereEngine, Store, read_study
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +25,7 @@ def saved(planted: verax.Corpus, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
+@pytest.mark.slow
 def test_a_verdict_becomes_a_page(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,6 +37,7 @@ def test_a_verdict_becomes_a_page(
     assert str(out) in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_several_verdicts_stand_side_by_side(saved: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.html"
     places = [f"first={saved / 'soft'}", str(saved / "sparse")]
@@ -60,6 +60,7 @@ def test_a_comparison_shows_itself_in_a_notebook(saved: Path) -> None:
     assert f"<td>{survived['difference']:+.1f} <span".replace("-", "−") in shown
 
 
+@pytest.mark.slow
 def test_a_study_shows_its_configurations_over_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_study_shows_its_configurations_over_seeds(
     assert f"{mean:.1f}%" in page
 
 
+@pytest.mark.slow
 def test_examine_writes_a_report_last_and_may_replace_it(
     planted: verax.Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,7 +94,7 @@ def test_examine_writes_a_report_last_and_may_replace_it(
     command = ["examine", str(tmp_path / "model"), "--exams", "replacement", "--gallery", "3"]
     command += ["--out", str(tmp_path / "v")]
     assert main(command) == 0
-    assert main(command) == 2
+    refused(command, "output.occupied")
     assert main([*command, "--overwrite"]) == 0
     page = (tmp_path / "v" / REPORT).read_text(encoding="utf-8")
     assert 'id="explorer-root"' in page
@@ -101,43 +103,38 @@ def test_examine_writes_a_report_last_and_may_replace_it(
 
 
 @pytest.mark.parametrize(
-    ("places", "message"),
+    ("places", "expected"),
     [
-        (["nowhere"], "no folder nowhere"),
-        (["."], "holds nothing to show: expected what verax examine, demo, run, sweep, adversary"),
+        (["nowhere"], ("file.missing",)),
+        (["."], ("result.missing",)),
     ],
 )
 def test_what_cannot_be_shown_is_told_in_a_line(
     places: list[str],
-    message: str,
+    expected: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["report", *places]) == 2
-    assert message in capsys.readouterr().err
+    refusal(capsys, ["report", *places], *expected)
 
 
+@pytest.mark.slow
 def test_a_model_and_several_that_are_no_verdicts_are_refused(
     planted: verax.Corpus, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verax.train(planted, encoder="none", epochs=1).save(tmp_path / "model")
-    assert main(["report", str(tmp_path / "model")]) == 2
-    assert (
-        "model is a model, which verax.load opens: to see results, examine it, and give the"
-        in capsys.readouterr().err
-    )
+    refusal(capsys, ["report", str(tmp_path / "model")], "result.wrong-kind", "model")
     few = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
     verax.sweep(planted, [0, 0.5], encoder="none", epochs=1, **few).save(tmp_path / "sweep")
-    assert main(["report", str(saved / "soft"), str(tmp_path / "sweep")]) == 2
-    assert "is no verdict: several can be shown only if all are" in capsys.readouterr().err
+    both = [str(saved / "soft"), str(tmp_path / "sweep")]
+    refusal(capsys, ["report", *both], "result.wrong-kind", "sweep")
 
 
 def test_two_of_one_name_and_a_folder_as_file_are_refused(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["report", str(saved / "soft"), str(saved / "soft")]) == 2
-    assert "two verdicts are called 'soft'" in capsys.readouterr().err
-    assert main(["report", str(saved / "soft"), "-o", str(tmp_path)]) == 2
-    assert "it is a folder" in capsys.readouterr().err
+    soft = str(saved / "soft")
+    refusal(capsys, ["report", soft, soft], "option.duplicate", "soft")
+    refusal(capsys, ["report", soft, "-o", str(tmp_path)], "output.wrong-kind", tmp_path)

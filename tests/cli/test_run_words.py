@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from support.internals import running_run as running
 from verax.cli import main
-from verax.studies.running import run as running
 
 
+@pytest.mark.slow
 def test_a_study_cannot_command_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -22,6 +23,7 @@ def test_a_study_cannot_command_a_terminal(
     assert "\a" not in out
 
 
+@pytest.mark.slow
 def test_what_was_retried_goes_on_being_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import verax
+from support.errors import refused
 from verax.cli import main
 
 SECRET = "agent-47"
@@ -30,6 +31,7 @@ def kept(folder: Path) -> bool:
     return (folder / "gallery_tokens.parquet").is_file()
 
 
+@pytest.mark.slow
 def test_documents_of_ones_own_are_kept_only_if_asked(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -43,6 +45,7 @@ def test_documents_of_ones_own_are_kept_only_if_asked(
     assert "not kept" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_documents_that_come_with_verax_are_kept(tmp_path: Path) -> None:
     corpus = verax.load_corpus("planted", documents=60)
     verax.train(corpus, encoder="none", epochs=1, device="cpu").save(tmp_path / "model")
@@ -51,6 +54,7 @@ def test_documents_that_come_with_verax_are_kept(tmp_path: Path) -> None:
     assert kept(tmp_path / "verdict")
 
 
+@pytest.mark.slow
 def test_redact_covers_words_in_the_verdict_and_the_page(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,7 +83,7 @@ def test_an_explanation_is_covered_before_it_is_written(own: Path, tmp_path: Pat
 
 def test_a_bad_pattern_is_one_line(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in (["examine", str(own / "model")], ["explain", str(own / "model"), "text"]):
-        assert main([*command, "--redact", "("]) == 2
+        refused([*command, "--redact", "("], "option.malformed", "redact")
         assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 import verax
+from support.internals import names
 from verax.cli import main
 from verax.corpora import CorpusOptions
 from verax.models import ModelOptions
-from verax.options import names
 from verax.training import TrainingOptions
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -41,6 +41,7 @@ def test_the_command_saves_what_the_python_call_trains() -> None:
     assert contents("by-flag") == contents("by-call")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
 def test_a_config_file_equals_flags(suffix: str) -> None:
     flags = ["--projection", "sparsegen", "--lam", "-1e3", "--lr", "1e-2", "--clip", "none"]
@@ -108,6 +109,7 @@ def test_two_topics_are_kept_under_their_names(capsys: pytest.CaptureFixture[str
     assert "documents with other labels left out" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "advice"),
     [
@@ -159,6 +161,7 @@ def test_the_module_is_the_command() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"verax {verax.__version__}\n", "")
 
 
+@pytest.mark.slow
 def test_planted_knobs_are_flags(tmp_path: Path) -> None:
     out = tmp_path / "m"
     knobs = ["--classes", "3", "--documents", "60", "--length", "12", "--label-noise", "0.1"]

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from verax.corpora import Corpus
-from verax.corpora.assembling import assemble
+from support.errors import raises
+from support.internals import assemble
+from verax.corpora import Corpus, CorpusOptions
 from verax.corpora.columns import label_key
-from verax.corpora.options import CorpusOptions
-from verax.errors import VeraxError
 
 
 def corpus_of(columns: dict[str, Any] | pd.DataFrame, **options: Any) -> Corpus:
@@ -98,18 +97,18 @@ def test_labels_can_be_merged() -> None:
 
 
 def test_a_label_asked_for_that_is_not_there_is_refused() -> None:
-    with pytest.raises(VeraxError, match=r"has 'wrold', .*did you mean 'world'"):
+    with raises("option.unknown-value", "wrold", "world"):
         corpus_of(rows(["world", "sports"]), labels={"wrold": "w", "sports": "s"})
-    with pytest.raises(VeraxError, match="'labels' is empty"):
+    with raises("option.empty", "labels"):
         corpus_of(rows([0, 1]), labels={})
 
 
 def test_text_and_label_columns_can_be_chosen() -> None:
     table = pd.DataFrame(rows([0, 1])).rename(columns={"text": "review", "label": "stars"})
     assert len(corpus_of(table, text_column="review", label_column="stars").train) == 48
-    with pytest.raises(VeraxError, match=r"no column 'text' .*review.*--text-column"):
+    with raises("corpus.missing-column", "--text-column"):
         corpus_of(table, label_column="stars")
-    with pytest.raises(VeraxError, match=r"no column 'star' \(did you mean 'stars'\?\)"):
+    with raises("corpus.missing-column", "stars"):
         corpus_of(table, text_column="review", label_column="star")
 
 
@@ -117,30 +116,31 @@ def test_text_and_label_columns_can_be_chosen() -> None:
 def test_nulls_are_refused_with_their_row(column: str) -> None:
     table = pd.DataFrame(rows(["a", "b"]))
     table.loc[5, column] = None
-    with pytest.raises(VeraxError, match=rf"1 rows with null {column} \(first: row 5\)"):
+    with raises("corpus.null-value", column, "5"):
         corpus_of(table)
 
 
 def test_an_empty_label_is_a_null() -> None:
     table = pd.DataFrame(rows(["a", "b"]))
     table.loc[3, "label"] = " "
-    with pytest.raises(VeraxError, match=r"null label \(first: row 3\)"):
+    with raises("corpus.null-value", "3"):
         corpus_of(table)
 
 
 def test_a_column_of_numbers_is_no_text() -> None:
     table = pd.DataFrame(rows([0, 1])).assign(text=range(60))
-    with pytest.raises(VeraxError, match="row 0 has int in column 'text', not text"):
+    with raises("corpus.bad-value", "0", "text"):
         corpus_of(table)
 
 
+@pytest.mark.slow
 def test_empty_documents_are_dropped_and_counted() -> None:
     table = rows([0, 1])
     table["text"][3], table["text"][4], table["text"][5] = "", " \n", "<br /><br>"
     corpus = corpus_of(table)
     assert sum(map(len, corpus.splits.values())) == 57
     assert corpus.notes[0] == "train: 3 empty documents dropped"
-    with pytest.raises(VeraxError, match=r"no documents left in train.*60 empty documents dropped"):
+    with raises("corpus.empty-split", "train", "60"):
         corpus_of(rows([0, 1]) | {"text": [""] * 60})
 
 
@@ -185,7 +185,7 @@ def test_shares_and_seed_of_the_cut_can_be_chosen() -> None:
     assert [len(d) for d in corpus.splits.values()] == [30, 12, 18]
     other = corpus_of(rows([0, 1]), split_seed=1, **shares)
     assert set(other.test.ids.tolist()) != set(corpus.test.ids.tolist())
-    with pytest.raises(VeraxError, match="leave nothing to train on"):
+    with raises("option.conflict"):
         corpus_of(rows([0, 1]), validation_fraction=0.5, test_fraction=0.5)
 
 
@@ -250,7 +250,7 @@ def test_extremes_of_each_split_are_dropped_where_no_bound_is_given(
 
 
 def test_documents_all_of_one_length_are_all_extremes() -> None:
-    with pytest.raises(VeraxError, match=r"no documents left in train.*48 documents outside"):
+    with raises("corpus.empty-split", "48"):
         corpus_of(rows([0, 1]), drop_extremes=True)
 
 
@@ -305,28 +305,28 @@ def test_tokens_and_rationale_columns_can_be_chosen() -> None:
     table = pd.DataFrame(TOKENS).rename(columns={"tokens": "words", "rationale": "why"})
     options = {"tokeniser": "tokens", "tokens_column": "words", "rationale_column": "why"}
     assert corpus_of(table, **options).train.rationales is not None
-    with pytest.raises(VeraxError, match=r"no column 'tokens'.*--tokens-column"):
+    with raises("corpus.missing-column", "--tokens-column"):
         corpus_of(table, tokeniser="tokens")
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "message"),
+    ("column", "value", "expected"),
     [
-        ("rationale", [0, 1], "row 4 has 2 rationale marks for 3 tokens"),
-        ("rationale", 7, "row 4 has int for a rationale, not a list"),
-        ("rationale", [0, 2, 1], "row 4 has 2 among its rationale marks: give 0 or 1"),
-        ("rationale", [[0, 1], 1], "row 4 has list for a rationale, not a list"),
-        ("rationale", [[3, 99]], r"row 4 has the rationale span \[3, 99\]: expected .* ≤ 13"),
-        ("rationale", "010", "row 4 has str for a rationale, not a list"),
-        ("tokens", "one two", "row 4 has str in column 'tokens', not a list"),
-        ("tokens", 3, "row 4 has int in column 'tokens', not a list"),
-        ("tokens", None, r"1 rows with null tokens \(first: row 4\)"),
+        ("rationale", [0, 1], ("corpus.bad-rationale", "4")),
+        ("rationale", 7, ("corpus.bad-rationale", "4")),
+        ("rationale", [0, 2, 1], ("corpus.bad-rationale", "4")),
+        ("rationale", [[0, 1], 1], ("corpus.bad-rationale", "4")),
+        ("rationale", [[3, 99]], ("corpus.bad-rationale", "4", "99", "13")),
+        ("rationale", "010", ("corpus.bad-rationale", "4")),
+        ("tokens", "one two", ("corpus.bad-value", "4", "tokens")),
+        ("tokens", 3, ("corpus.bad-value", "4", "tokens")),
+        ("tokens", None, ("corpus.null-value", "4")),
     ],
 )
-def test_tokens_and_rationales_must_fit(column: str, value: Any, message: str) -> None:
+def test_tokens_and_rationales_must_fit(column: str, value: Any, expected: tuple[str, ...]) -> None:
     table = pd.DataFrame(TOKENS)
     table[column] = [*TOKENS[column][:4], value, *TOKENS[column][5:]]
-    with pytest.raises(VeraxError, match=message):
+    with raises(*expected):
         corpus_of(table, tokeniser="tokens")
 
 
@@ -337,7 +337,7 @@ def test_documents_of_blank_tokens_are_empty() -> None:
 
 
 def test_one_class_only_is_refused() -> None:
-    with pytest.raises(VeraxError, match=r"one class only in train .'a'.*--label-column"):
+    with raises("corpus.one-class", "--label-column"):
         corpus_of(rows(["a"]))
 
 
@@ -350,5 +350,5 @@ def test_a_label_never_seen_in_train_is_refused(split: str) -> None:
     }
     assert assemble("mine", tables, CorpusOptions()).classes == ["0", "1"]
     tables[split] = split_of(["x", "y"], [0, 7])
-    with pytest.raises(VeraxError, match=f"a label in {split} never seen in train: '7'"):
+    with raises("corpus.unseen-label", split, "7"):
         assemble("mine", tables, CorpusOptions())

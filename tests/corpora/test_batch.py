@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.internals import Ragged
 from verax.corpora.batch import SentenceLayout
-from verax.corpora.ragged import Ragged
 
 CPU = torch.device("cpu")
 DOCUMENTS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=5), min_size=1, max_size=5)
@@ -21,6 +22,7 @@ def layout_of(documents: list[list[int]], spare: int = 0) -> tuple[SentenceLayou
     return SentenceLayout.of(sentences, width, CPU), width
 
 
+@pytest.mark.slow
 @given(DOCUMENTS, st.integers(0, 2))
 def test_words_split_and_joined_are_the_words(documents: list[list[int]], spare: int) -> None:
     layout, width = layout_of(documents, spare)
@@ -31,6 +33,7 @@ def test_words_split_and_joined_are_the_words(documents: list[list[int]], spare:
     assert torch.equal(layout.sentence_of_token >= 0, there)
 
 
+@pytest.mark.slow
 @given(DOCUMENTS)
 def test_sentences_come_back_to_their_place(documents: list[list[int]]) -> None:
     """The sum of each sentence's words, by groups and by a plain loop."""

@@ -61,6 +61,7 @@ def test_batches_do_not_come_in_order_of_length() -> None:
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.5
 
 
+@pytest.mark.slow
 @given(LENGTHS, st.integers(1, 200))
 def test_micro_batches_keep_the_budget_and_the_order(lengths: np.ndarray, budget: int) -> None:
     rows = np.argsort(-lengths, kind="stable")
@@ -69,6 +70,7 @@ def test_micro_batches_keep_the_budget_and_the_order(lengths: np.ndarray, budget
     assert all(len(p) == 1 or padded(p, lengths) <= budget for p in pieces)
 
 
+@pytest.mark.slow
 @given(LENGTHS, st.integers(1, 2000))
 def test_reading_batches_keep_the_budget_and_cover_everything(
     lengths: np.ndarray, budget: int
@@ -98,6 +100,7 @@ def built_in_lengths(request: pytest.FixtureRequest) -> np.ndarray:
     return load_corpus(request.param).train.token_numbers.lengths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [32, 64])
 @pytest.mark.parametrize("boundaries", [0, 2])
 def test_padding_stays_under_a_tenth_on_every_built_in(

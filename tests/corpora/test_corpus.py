@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from verax.corpora import Corpus, Tokeniser, describe, load_corpus
-from verax.corpora.assembling import assemble
-from verax.corpora.options import CorpusOptions
-from verax.errors import VeraxError
+from support.errors import raises
+from support.internals import assemble
+from verax.corpora import Corpus, CorpusOptions, Tokeniser, describe, load_corpus
 
 
 def corpus_of(texts: list[str], labels: list[str], /, **options: object) -> Corpus:
@@ -69,14 +67,14 @@ def test_saving_again_replaces_a_saved_corpus_and_nothing_else(tmp_path: Path) -
     other.save(folder)
     assert_same(other, load_corpus(folder))
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(VeraxError, match="holds other files"):
+    with raises("output.occupied"):
         corpus_of(TEXTS, LABELS).save(folder)
     assert_same(other, load_corpus(folder))
 
 
 def test_a_folder_with_a_classes_file_of_its_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "classes.json").write_text("[]")
-    with pytest.raises(VeraxError, match="holds other files"):
+    with raises("output.occupied"):
         corpus_of(TEXTS, LABELS).save(tmp_path)
 
 

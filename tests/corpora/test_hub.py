@@ -9,10 +9,10 @@ import datasets
 import pandas as pd
 import pytest
 
-from verax.corpora.assembling import assemble
+from support.errors import raises
+from support.internals import assemble
+from verax.corpora import CorpusOptions
 from verax.corpora.hub import read_hub
-from verax.corpora.options import CorpusOptions
-from verax.errors import VeraxError
 
 TEXTS = [f"text {i}" for i in range(20)]
 
@@ -75,11 +75,11 @@ def test_a_dataset_without_train_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     folder.mkdir()
     labelled([0, 1] * 10).to_parquet(folder / "test.parquet")
-    with pytest.raises(VeraxError, match="no train split: found test"):
+    with raises("corpus.wrong-splits"):
         read_hub(str(folder), None, "label")
 
 
 def test_what_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(VeraxError, match="cannot load") as error:
+    with raises("corpus.not-at-hand") as error:
         read_hub(str(tmp_path / "missing"), None, "label")
     assert "\n" not in str(error.value)

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.corpora.ragged import Ragged, positions_within
+from support.internals import Ragged
+from verax.corpora.ragged import positions_within
 
 LISTS = st.lists(st.lists(st.integers(0, 99), max_size=5), min_size=1, max_size=6)
 

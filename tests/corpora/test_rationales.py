@@ -12,12 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.corpora import Corpus, Tokeniser, load_corpus
-from verax.corpora.corpus import SPLITS
-from verax.corpora.ragged import Ragged
-from verax.corpora.rationales import Rationales, joined_places, places_in, united
-from verax.corpora.tokenising import TOKENISERS
-from verax.errors import VeraxError
+from support.errors import raises
+from support.internals import Ragged, joined_places, places_in, united
+from verax.corpora import SPLITS, TOKENISERS, Corpus, Rationales, Tokeniser, load_corpus
 
 TEXT = "The plot isn't GOOD, but 12 actors shine!!"
 MARKS = [0, 0, 1, 1, 0, 0, 0, 1]
@@ -158,26 +155,26 @@ def test_files_of_every_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "expected"),
     [
-        ([0, 1], r"row 3 has 2 rationale marks for 9 tokens: one is needed for each"),
-        ([[5, 2]], r"row 3 has the rationale span \[5, 2\]: expected .* ≤ 44"),
-        ([[0, 100]], r"row 3 has the rationale span \[0, 100\]"),
-        ([[0.5, 1.5]], r"row 3 has the rationale span \[0.5, 1.5\]"),
-        ([0.5] * 9, "row 3 has 0.5 among its rationale marks"),
-        ("because", "row 3 has str for a rationale, not a list"),
+        ([0, 1], ("corpus.bad-rationale", "3")),
+        ([[5, 2]], ("corpus.bad-rationale", "3", "44")),
+        ([[0, 100]], ("corpus.bad-rationale", "3", "100")),
+        ([[0.5, 1.5]], ("corpus.bad-rationale", "3", "0.5", "1.5")),
+        ([0.5] * 9, ("corpus.bad-rationale", "3", "0.5")),
+        ("because", ("corpus.bad-rationale", "3")),
     ],
 )
-def test_what_does_not_fit_names_its_row(value: Any, message: str) -> None:
+def test_what_does_not_fit_names_its_row(value: Any, expected: tuple[str, ...]) -> None:
     table = frame([*MARKS, 0])
     table.at[3, "rationale"] = value
-    with pytest.raises(VeraxError, match=message) as error:
+    with raises(*expected) as error:
         load_corpus(table)
     assert "\n" not in str(error.value)
 
 
 def test_a_column_that_is_named_must_exist() -> None:
-    with pytest.raises(VeraxError, match=r"no column 'wy'.*did you mean 'why'.*--rationale-column"):
+    with raises("corpus.missing-column", "wy", "why", "--rationale-column"):
         load_corpus(frame(SPANS, why=SPANS), rationale_column="wy")
 
 
@@ -291,6 +288,7 @@ def texts(draw: st.DrawFn) -> str:
     return draw(st.text(st.one_of(odd, st.characters(exclude_categories=["Cs"])), max_size=40))
 
 
+@pytest.mark.slow
 @given(text=texts(), kind=st.sampled_from(TOKENISERS), lowercase=st.booleans())
 def test_every_token_has_a_place(text: str, kind: str, lowercase: bool) -> None:
     tokeniser = Tokeniser(kind, lowercase)
@@ -308,6 +306,7 @@ def test_every_token_has_a_place(text: str, kind: str, lowercase: bool) -> None:
             )
 
 
+@pytest.mark.slow
 @given(text=texts(), kind=st.sampled_from(TOKENISERS), seed=st.integers(0, 2**16))
 def test_marks_to_spans_and_back(text: str, kind: str, seed: int) -> None:
     places = Tokeniser(kind).spans(text)
@@ -319,6 +318,7 @@ def test_marks_to_spans_and_back(text: str, kind: str, seed: int) -> None:
     assert one.moved(0, places, places).tolist() == one.spans[0].tolist()
 
 
+@pytest.mark.slow
 @given(
     spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted), max_size=6),
     words=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), max_size=8),

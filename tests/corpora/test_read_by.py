@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 import verax
-from verax.corpora.tokenising import Tokeniser
+from support.errors import raises
+from verax.corpora import Tokeniser
 
 
 def test_the_same_documents_by_another_tokeniser() -> None:
@@ -19,5 +18,5 @@ def test_the_same_documents_by_another_tokeniser() -> None:
     assert other.fingerprint != corpus.fingerprint
     assert other.config["tokeniser"] == "as-written"
     assert corpus.read_by(corpus.tokeniser) is corpus
-    with pytest.raises(verax.VeraxError, match="no lists of tokens"):
+    with raises("corpus.tokenizer-mismatch"):
         corpus.read_by(Tokeniser("tokens"))

@@ -32,6 +32,7 @@ def corpus(request: pytest.FixtureRequest) -> Corpus:
     return load_corpus(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("corpus", "name"), [(name, name) for name in sorted(SIZES)], indirect=["corpus"]
 )
@@ -50,12 +51,14 @@ def test_dropped_documents_are_counted(corpus: Corpus) -> None:
     assert [note.split()[1] for note in notes] == ["33", "4", "23"]
 
 
+@pytest.mark.slow
 def test_two_topics_of_ag_news() -> None:
     corpus = load_corpus("ag_news", labels={0: "world", 2: "business"})
     assert corpus.classes == ["world", "business"]
     assert [len(d) for d in corpus.splits.values()] == [18_990, 2_110, 3_800]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sst", "eraser_movies"])
 def test_tokens_and_rationales_stay_aligned(name: str) -> None:
     corpus = load_corpus(name, tokeniser="tokens")
@@ -64,6 +67,7 @@ def test_tokens_and_rationales_stay_aligned(name: str) -> None:
         assert (documents.rationales.lengths == documents.token_numbers.lengths).all()
 
 
+@pytest.mark.slow
 def test_rationales_of_eraser_are_as_dense_as_published() -> None:
     corpus = load_corpus("eraser_movies", tokeniser="tokens")
     marks = [d.rationales for d in corpus.splits.values() if d.rationales is not None]
@@ -71,12 +75,14 @@ def test_rationales_of_eraser_are_as_dense_as_published() -> None:
     assert np.round(shares, 3).tolist() == [0.093, 0.072, 0.314]
 
 
+@pytest.mark.slow
 def test_sst_is_filtered_to_the_sizes_of_jain_and_wallace() -> None:
     options = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
     corpus = load_corpus("sst", **options, drop_extremes=True)
     assert [len(d) for d in corpus.splits.values()] == [6355, 821, 1725]
 
 
+@pytest.mark.slow
 def test_imdb_has_the_lengths_of_keras() -> None:
     """`keras.datasets.imdb` has 11 to 2494 words in train, 238.71364 on average, one a start sign.
 
@@ -89,6 +95,7 @@ def test_imdb_has_the_lengths_of_keras() -> None:
     assert lengths.mean() == pytest.approx(238.71364, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["20news_sports"], indirect=True)
 def test_raw_newsgroup_messages_become_the_stripped_ones(corpus: Corpus) -> None:
     raw = load_corpus("20news_sports", text_column="text_raw", strip_messages=True)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verax.corpora.tokenising import TOKENISERS, Lexicon, Tokeniser, sentence_lengths
+from support.internals import Lexicon, sentence_lengths
+from verax.corpora import TOKENISERS, Tokeniser
 
 
 @pytest.mark.parametrize(
@@ -187,6 +188,7 @@ def sentences_one_token_at_a_time(tokens: list[str]) -> list[int]:
     return [*lengths, here] if here else lengths
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.lists(st.lists(st.sampled_from(ALPHABET), max_size=14), min_size=1, max_size=4))
 def test_sentences_are_those_of_a_plain_loop(documents: list[list[str]]) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from verax.drawing.chart import Chart
+from support.errors import raises
 from verax.drawing.rendering import (
     CATEGORIES,
     CONFIG,
@@ -19,7 +19,7 @@ from verax.drawing.rendering import (
     printable,
     require_altair,
 )
-from verax.errors import VeraxError
+from verax.report import Chart
 
 
 def bars(name: str = "bars", **names: Any) -> Chart:
@@ -59,7 +59,7 @@ def test_files_have_colours_and_no_variable(theme: str) -> None:
 def test_themes_define_the_same_variables() -> None:
     names = {"--chart-ink", "--chart-grid", "--chart-paper", *(f"--chart-{k}" for k in range(1, 9))}
     assert set(VARIABLES["light"]) == set(VARIABLES["dark"]) == names
-    with pytest.raises(VeraxError, match="unknown theme 'drak': did you mean 'dark'"):
+    with raises("option.unknown-value", "drak", "dark"):
         coloured("<svg/>", "drak")
 
 
@@ -96,6 +96,7 @@ def test_a_screen_reader_has_a_title_and_a_text() -> None:
     assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
 
 
+@pytest.mark.slow
 def test_ids_of_two_charts_in_a_page_differ() -> None:
     one, other = (
         {*re.findall(r'\bid="([^"]+)"', bars(name).svg())} for name in ("first", "second")
@@ -130,8 +131,8 @@ def test_files() -> None:
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(VeraxError, match=r"needs altair: pip install 'verax\[report\]'"):
+    with raises("package.missing", "verax[report]"):
         require_altair()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(VeraxError, match=r"needs vl-convert-python: pip install"):
+    with raises("package.missing"):
         bars().svg()

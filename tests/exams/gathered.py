@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verax.exams.information.occurrences import Occurrences
+from support.internals import Occurrences
 from verax.models import AttentionClassifier
 
 SLOTS: list[dict[str, object]] = [

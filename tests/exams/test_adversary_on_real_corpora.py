@@ -22,6 +22,7 @@ def jsd(verdict: verax.Verdict, by: str) -> np.ndarray:
     return own.pivot(index="id", columns="epsilon", values="value").to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projection", ["softmax", "sparsemax"])
 @pytest.mark.parametrize("grounding", ["none", "tying"])
 def test_no_search_on_sst_gets_beyond_the_certificate(
@@ -39,6 +40,7 @@ def test_no_search_on_sst_gets_beyond_the_certificate(
     assert searched.mean() < best.mean()
 
 
+@pytest.mark.slow
 def test_five_classes_of_yelp_are_bounded_from_both_sides(yelp: verax.Corpus) -> None:
     model = verax.train(yelp, encoder="conv", epochs=1, hidden_size=16, embedding_size=16)
     verdict = verax.examine(model, yelp, "adversary", sample=20, search=True, search_steps=50)
@@ -49,6 +51,7 @@ def test_five_classes_of_yelp_are_bounded_from_both_sides(yelp: verax.Corpus) ->
     assert verdict.value("adversary.groups.all.documents") + left_out == 20
 
 
+@pytest.mark.slow
 def test_an_adversary_of_sst_attends_elsewhere(sst: verax.Corpus) -> None:
     sizes = {"encoder": "conv", "hidden_size": 32, "embedding_size": 32}
     base = verax.train(sst, epochs=2, **sizes)

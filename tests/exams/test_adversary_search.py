@@ -16,13 +16,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from pairwise import pairwise
-from verax.divergence import MOST, jensen_shannon
-from verax.errors import VeraxError
-from verax.exams.adversary import most_divergent
-from verax.exams.adversary.descent import Answer, start
-from verax.exams.adversary.search import SearchedAttentions, SearchOptions, search, search_through
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import decisions, probabilities
+from support.errors import raises
+from support.internals import MOST_DIVERGENCE as MOST
+from support.internals import Answer, SearchedAttentions, SearchOptions, search, search_through
+from support.internals import start_of_search as start
+from verax.functional import jensen_shannon, most_divergent
+from verax.models import HashedDropout, decisions, probabilities
 
 SHORT = SearchOptions(steps=12)
 few = settings(max_examples=25)
@@ -98,6 +97,7 @@ def agrees_with_the_plain_search(given: tuple[Tensor, ...], options: SearchOptio
         torch.testing.assert_close(ours.log(), expected.log(), rtol=0, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("restarts", "classes", "zeros"), pairwise((1, 2, 4, 5), (1, 2, 3), (False, True))
 )
@@ -107,6 +107,7 @@ def test_is_the_plain_search_of_each_document(classes: int, restarts: int, zeros
     agrees_with_the_plain_search(rows(restarts, classes, batch=4, items=9, zeros=zeros), options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarts", [6, 7])
 def test_many_restarts_and_other_constants_too(restarts: int) -> None:
     """These are three rings, too many for one product."""
@@ -161,6 +162,7 @@ def test_starts_are_box_and_mullers() -> None:
 # -- what must hold
 
 
+@pytest.mark.slow
 @few
 @given(seeds, st.sampled_from([1, 2, 3]), st.integers(1, 6), st.booleans())
 def test_what_is_found_is_attention_and_told_of_truly(
@@ -185,6 +187,7 @@ def test_what_is_found_is_attention_and_told_of_truly(
     assert not found.change[:, alone].any()
 
 
+@pytest.mark.slow
 @few
 @given(seeds, st.sampled_from([1, 3]), st.integers(0, 5), st.integers(0, 9))
 def test_a_document_is_searched_the_same_alone(
@@ -199,6 +202,7 @@ def test_a_document_is_searched_the_same_alone(
     same(row(together, index, mask.shape[1] + padding), apart, 1e-5)
 
 
+@pytest.mark.slow
 @few
 @given(seeds, st.sampled_from([1, 3]), st.integers(1, 120))
 def test_chunks_change_nothing(seed: int, classes: int, max_items: int) -> None:
@@ -291,17 +295,17 @@ def test_it_finds_the_item_that_says_the_same() -> None:
 
 def test_shapes_that_do_not_fit_are_named() -> None:
     weights, says, mask, keys = rows(0)
-    with pytest.raises(VeraxError, match=r"item_logits has shape \(6, 6, 1\)"):
+    with raises("tensor.wrong-shape", "item_logits"):
         search(weights, says[:, 1:], mask, keys)
-    with pytest.raises(VeraxError, match=r"mask is torch.bool of shape \(6, 6\)"):
+    with raises("tensor.wrong-shape", "mask"):
         search(weights, says, mask[:, 1:], keys)
-    with pytest.raises(VeraxError, match=r"keys is torch.int64 of shape \(5,\)"):
+    with raises("tensor.wrong-shape", "keys"):
         search(weights, says, mask, keys[1:])
-    with pytest.raises(VeraxError, match="a row of weights has no item"):
+    with raises("tensor.bad-values"):
         search(weights, says, torch.zeros_like(mask), keys)
-    with pytest.raises(VeraxError, match="restarts is 0"):
+    with raises("option.out-of-range", "restarts"):
         search(weights, says, mask, keys, options=SearchOptions(restarts=0))
-    with pytest.raises(VeraxError, match="the answer to weights of shape"):
+    with raises("tensor.wrong-shape"):
         search_through(weights, lambda given: given[..., 0], mask, keys)
 
 

@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 import torch
 from agreement_values import LABELS, by_sentence, values
-from looked_up import corpus_of, look_up_model
 from scipy import stats
 from summaries import numbers
 
 import verax
-from verax.exams.agreement import REASONS
-from verax.exams.agreement.exam import AgreementExam, AgreementOptions, pairs
-from verax.exams.cells import exclusion_id
-from verax.exams.tables import wide
+from support.documents import corpus_of, per_document
+from support.internals import AGREEMENT_REASONS as REASONS
+from support.internals import AgreementExam, AgreementOptions, exclusion_id, pairs
+from support.models import look_up_model
+from verax.exams.authoring import wide
 from verax.importance import score
 from verax.models import AttentionClassifier
 
@@ -175,7 +175,7 @@ def test_agreement_on_the_support_by_hand() -> None:
         inside = found[on, "attention", "gradient", "support"]
         np.testing.assert_allclose(inside, [-1 / 3, -1 / 3, math.nan], atol=1e-12)
         assert why[on, "attention", "gradient", "support"].tolist() == [0, 0, 1]
-    instances = wide(verdict.tables["agreement_instances"])
+    instances = per_document(verdict, "agreement_instances")
     assert instances["words"].tolist() == instances["items"].tolist() == [4, 5, 2]
     assert instances["support"].tolist() == [3, 3, 1]
     assert instances["support_share"].tolist() == pytest.approx([3 / 4, 3 / 5, 1 / 2])
@@ -212,6 +212,7 @@ def expected_agreement(
     return frame.pivot(index="id", columns=LABELS, values="value")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
 def test_kendall_is_scipys(make_model: Make, few: verax.Corpus, slot: dict[str, object]) -> None:
     model = make_model(**slot)
@@ -232,6 +233,7 @@ def overlap(a: np.ndarray, b: np.ndarray, k: int = 3) -> float:
     return len(tops[0] & tops[1]) / min(k, len(a))
 
 
+@pytest.mark.slow
 def test_spearman_and_the_top_where_asked_for(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(encoder="conv", projection="sparsemax")
     verdict = verax.examine(model, few, "agreement", spearman=True, top_k=3)
@@ -284,6 +286,7 @@ def test_a_value_or_a_reason(make_model: Make, few: verax.Corpus) -> None:
 # -- what must not matter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
 def test_the_token_budget_changes_no_number(
     make_model: Make, few: verax.Corpus, slot: dict[str, object]
@@ -299,7 +302,7 @@ def test_the_token_budget_changes_no_number(
     assert np.nanmax(difference) < 0.1
     assert np.nanmean(difference) < 1e-3
     for name in ("words", "items", "support", "correct"):
-        instances = [wide(v.tables["agreement_instances"])[name] for v in (whole, cut)]
+        instances = [per_document(v, "agreement_instances")[name] for v in (whole, cut)]
         assert instances[0].equals(instances[1])
 
 
@@ -335,6 +338,7 @@ def test_without_an_encoder_an_input_is_its_item(make_model: Make, few: verax.Co
 # -- the summary
 
 
+@pytest.mark.slow
 def test_summaries_are_numpys_over_the_tables(make_model: Make, few: verax.Corpus) -> None:
     verdict = verax.examine(make_model(projection="sparsemax"), few, "agreement")
     found, why, p = (values(verdict, name) for name in ("kendall", "reason", "p"))
@@ -362,7 +366,7 @@ def test_summaries_are_numpys_over_the_tables(make_model: Make, few: verax.Corpu
             assert cells.loc[exclusion_id(reason), "value"] == (why[key] == code).sum()
         out = cells.index.str.startswith("out_")
         assert cells.loc[out, "value"].sum() + len(there) == len(few.test)
-    instances = wide(verdict.tables["agreement_instances"])
+    instances = per_document(verdict, "agreement_instances")
     documents = numbers(verdict, "agreement.documents")["value"]
     assert documents["items"] == pytest.approx(instances["items"].mean())
     assert documents["support"] == pytest.approx(instances["support"].mean())
@@ -373,9 +377,9 @@ def test_a_share_is_its_count_over_all(make_model: Make, few: verax.Corpus) -> N
     """To the last digit, so that the two exams that measure it say the same."""
     model = make_model(projection="sparsegen", lam=0.99)
     verdict = verax.examine(model, few, ["agreement", "dispersion"], influence="none")
-    found = wide(verdict.tables["agreement_instances"])
+    found = per_document(verdict, "agreement_instances")
     assert found["support_share"].tolist() == (found["support"] / found["items"]).tolist()
-    assert found.equals(wide(verdict.tables["dispersion_instances"]))
+    assert found.equals(per_document(verdict, "dispersion_instances"))
 
 
 def test_no_labels_means_no_accuracy(make_model: Make) -> None:

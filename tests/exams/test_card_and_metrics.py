@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import verax
+from support.internals import markdown
 from verax.exams.judgement.card import escaped
 from verax.exams.judgement.phrasing import with_interval
-from verax.report.markdown import markdown
 
 EXAMS = ["erasure", "replacement", "adversary"]
 
@@ -23,8 +23,8 @@ EXAMS = ["erasure", "replacement", "adversary"]
 @pytest.fixture(scope="module")
 def verdict() -> verax.Verdict:
     corpus = verax.load_corpus("planted", documents=150)
-    model = verax.train(corpus, encoder="none", epochs=1, device="cpu")
-    return verax.examine(model, corpus, EXAMS, limits="2026-11")
+    model = verax.train(corpus, encoder="none", epochs=5, lr=1e-2, device="cpu")
+    return verax.examine(model, corpus, EXAMS, "all", limits="2026-11")
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +43,10 @@ def of_scores() -> verax.Verdict:
             dtype=torch.float64,
         )
 
-    texts = [f"{'good' if n % 2 else 'dull'} a b c d" for n in range(30)]
+    texts = [f"{'good' if n % 2 else 'dull'} a b c d" for n in range(80)]
     return verax.examine(
         verax.from_predict(predict, ["no", "yes"], words="whitespace"),
-        (texts, ["no", "yes"] * 15),
+        (texts, ["no", "yes"] * 40),
         ["deletion"],
         "all",
         importances={"right": right},
@@ -67,7 +67,7 @@ def test_the_answer_comes_first_and_every_judged_number_has_its_interval(
         assert escaped(with_interval(row.number)) in card
         assert escaped(row.limits) in card
     assert "- Limits: 2026-11" in lines
-    assert any(line.startswith("- Examined: 25 documents of planted, split test") for line in lines)
+    assert any(line.startswith("- Examined: 150 documents of planted, split all") for line in lines)
     assert all(escaped(line) in card for line in verdict.judgement.caveats)
     table = [line for line in lines if line.startswith("|")]
     columns = {len(re.findall(r"(?<!\\)\|", line)) for line in table}

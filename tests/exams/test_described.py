@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from verax.exams import EXAMS
 from verax.exams.described import _LABELS, check_together, columns_of
-from verax.exams.registry import EXAMS
 from verax.schema import TEXT, WHOLE, SchemaError
 
 
@@ -24,10 +24,10 @@ def test_labels_are_there_and_of_their_kind(table: str) -> None:
     columns_of(table).check(frame, "a.parquet")
     for name, kind in _LABELS[table].items():
         renamed = frame.rename(columns={name: f"{name} "})
-        with pytest.raises(SchemaError, match=f"no column '{name}'"):
+        with pytest.raises(SchemaError, match=f"a.parquet.*{name}"):
             columns_of(table).check(renamed, "a.parquet")
         other = [0, 1, 0, 1] if kind == TEXT else list("abab")
-        with pytest.raises(SchemaError, match=f"column '{name}' is not of {kind}"):
+        with pytest.raises(SchemaError, match=f"a.parquet.*{name}"):
             columns_of(table).check(frame.assign(**{name: other}), "a.parquet")
 
 
@@ -43,7 +43,7 @@ def test_a_table_is_of_the_documents_that_its_exam_has_seen() -> None:
     check_together(tables, manifest)
     for rows in (slice(0, 0), slice(0, 2)):
         part = {**tables, "replacement": tables["replacement"][rows]}
-        with pytest.raises(SchemaError, match="of other documents"):
+        with pytest.raises(SchemaError, match="replacement"):
             check_together(part, manifest)
 
 
@@ -54,11 +54,11 @@ def test_a_gallery_has_probabilities_and_marks() -> None:
     gallery = {"scores": ["attention"], "marks": {"annotators": 1}}
     manifest = {"exams": [], "classes": ["a", "b"], "gallery": gallery}
     check_together(tables, manifest)
-    for name, spoilt, told in (
-        ("gallery_texts", about.assign(p_0="x"), "column 'p_0' is not of"),
-        ("gallery_texts", about.assign(p_0=float("nan")), "column 'p_0' is not of"),
-        ("gallery_words", words.assign(attention="x"), "column 'attention' is not of"),
-        ("gallery_words", words.drop(columns="marked"), "no column 'marked'"),
+    for name, spoilt, column in (
+        ("gallery_texts", about.assign(p_0="x"), "p_0"),
+        ("gallery_texts", about.assign(p_0=float("nan")), "p_0"),
+        ("gallery_words", words.assign(attention="x"), "attention"),
+        ("gallery_words", words.drop(columns="marked"), "marked"),
     ):
-        with pytest.raises(SchemaError, match=told):
+        with pytest.raises(SchemaError, match=column):
             check_together({**tables, name: spoilt}, manifest)

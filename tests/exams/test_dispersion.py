@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from verax.exams.dispersion import normalised_entropy, support_size
+from verax.functional import normalised_entropy, support_size
 
 
 def test_entropy_against_scipy() -> None:

@@ -10,11 +10,10 @@ from erasure_rows import batch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.exams.erasure import first_flips, minimal_flip_sets
-from verax.exams.erasure.single_weight import top_item
-from verax.exams.erasure.states import ranks_from_below
+from support.internals import ranks_from_below, top_item
+from verax.functional import first_flips, minimal_flip_sets
 from verax.importance import weight_gradient
-from verax.models.head import probabilities
+from verax.models import probabilities
 
 
 def flip_step_by_step(
@@ -50,6 +49,7 @@ def flip_step_by_step(
     return -1, math.nan
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 5), st.booleans(), st.booleans())
 def test_first_flips_against_erasing_one_by_one(
     seed: int, classes: int, with_bias: bool, zeros: bool
@@ -74,6 +74,7 @@ def test_equal_scores_go_in_order_of_position_and_masked_ones_never() -> None:
     assert top_item(scores, mask).tolist() == [1]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 5), st.booleans())
 def test_gradient_is_autograd_through_the_head_with_unequal_biases(
     seed: int, classes: int, single: bool
@@ -117,6 +118,7 @@ def test_with_the_bias_left_in_the_product_ranking_would_be_another() -> None:
     assert naive[0].argmax().item() == 0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_two_classes_with_equal_biases_make_the_product_optimal(seed: int) -> None:
     weights, says, _, mask = batch(seed, classes=2)

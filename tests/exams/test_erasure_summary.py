@@ -238,6 +238,7 @@ def test_without_a_negative_there_is_no_share_of_them() -> None:
 # -- whiskers
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.one_of(st.integers(0, 8).map(lambda x: x / 8), st.floats(-1e6, 1e6)),

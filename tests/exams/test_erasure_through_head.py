@@ -8,10 +8,10 @@ from erasure_rows import batch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.exams.erasure.states import AffineStates, ranks_from_below
-from verax.exams.erasure.through_head import HeadStates
+from support.internals import ERASURE_EXCHANGES, AffineStates, HeadStates, ranks_from_below
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 4), st.booleans())
 def test_through_an_affine_head_the_general_path_says_the_same(
     seed: int, classes: int, zeros: bool
@@ -40,6 +40,7 @@ def test_through_an_affine_head_the_general_path_says_the_same(
     assert (found.size[both] >= least.size[both]).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_a_searched_set_flips_the_decision_and_beats_every_ranking(seed: int) -> None:
     weights, _, _, mask = batch(seed)
@@ -63,6 +64,7 @@ def test_a_searched_set_flips_the_decision_and_beats_every_ranking(seed: int) ->
     assert torch.equal(after[flips], found.rival[flips])
 
 
+@pytest.mark.slow
 def test_exchanges_find_what_greed_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """On 600 documents of up to 30 items and a curved head, a few sets come out smaller."""
 
@@ -84,10 +86,11 @@ def test_exchanges_find_what_greed_does_not(monkeypatch: pytest.MonkeyPatch) -> 
         return sizes
 
     with_exchanges = total()
-    monkeypatch.setattr("verax.exams.erasure.through_head._EXCHANGES", 0)
+    monkeypatch.setattr(ERASURE_EXCHANGES, 0)
     assert total() > with_exchanges
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.booleans())
 def test_no_member_of_a_searched_set_is_idle(seed: int, zeros: bool) -> None:
     weights, _, _, mask = batch(seed, zeros=zeros)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import verax
+from support.errors import raises
 from verax.exams import EXAMS
 from verax.models import AttentionClassifier
 
@@ -19,7 +20,7 @@ OF_ITEM_LOGITS = ("erasure", "replacement", "single_token", "adversary")
 
 @pytest.mark.parametrize("exam", EXAMS)
 def test_names_of_importances_of_ones_own_are_checked(exam: str) -> None:
-    with pytest.raises(verax.VeraxError, match="'gradient' is built in"):
+    with raises("importance.name-taken", "gradient"):
         EXAMS[exam](EXAMS[exam].options_class(), 0, {"gradient": lambda m, t: t.weights})
 
 
@@ -31,7 +32,7 @@ def test_a_model_that_does_not_answer_in_numbers_is_refused(
     model = make_model()
     with torch.no_grad():
         model.head.linear.bias.fill_(value)
-    with pytest.raises(verax.VeraxError, match="logits are NaN or infinite"):
+    with raises("model.not-finite"):
         verax.examine(model, planted, exam)
 
 

@@ -10,16 +10,12 @@ import pytest
 import torch
 
 import verax
+from support.errors import raises
 from verax.cli import main
-from verax.exams import load_verdict
-from verax.exams.cells import number_cell
-from verax.exams.exam import Exam
-from verax.exams.measures import Measure, Table
-from verax.exams.registry import divide_options, register, unregister
-from verax.exams.verdict import summary_frame
-from verax.models import AttentionClassifier
-from verax.models.trace import Trace
-from verax.options import option
+from verax.exams import Exam, load_verdict, register, unregister
+from verax.exams.authoring import Measure, Table, number_cell, option, summary_frame
+from verax.exams.registry import divide_options
+from verax.models import AttentionClassifier, Trace
 
 Make = Callable[..., AttentionClassifier]
 
@@ -101,12 +97,9 @@ def test_an_option_of_two_exams_is_given_under_ones_name(
     toys: list[str], make_model: Make, planted: verax.Corpus
 ) -> None:
     model = make_model()
-    with pytest.raises(
-        verax.VeraxError, match="'factor' is of exams first_toy and second_toy"
-    ) as e:
+    with raises("option.ambiguous", "factor", "first_toy", "second_toy") as e:
         verax.examine(model, planted, toys, factor=2.0)
     assert "\n" not in str(e.value)
-    assert "first_toy={'factor': …}" in str(e.value)
     found = verax.examine(
         model, planted, toys, first_toy={"factor": 2.0}, second_toy={"factor": 3.0}
     )
@@ -128,7 +121,7 @@ def test_an_option_of_one_of_the_exams_taken_needs_no_exams_name(
 
 
 def test_erasure_keeps_its_own_draws(toys: list[str]) -> None:
-    with pytest.raises(verax.VeraxError, match="'draws' is of exams erasure and first_toy"):
+    with raises("option.ambiguous", "draws", "first_toy"):
         divide_options(["erasure", "first_toy"], {"draws": 2})
     given = {"erasure": {"draws": 2}, "first_toy": {"draws": 3}, "factor": 4.0}
     assert divide_options(["erasure", "first_toy"], given) == {
@@ -137,6 +130,7 @@ def test_erasure_keeps_its_own_draws(toys: list[str]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_on_the_command_line_too(
     toys: list[str], planted: verax.Corpus, make_model: Make, tmp_path: object
 ) -> None:
@@ -152,24 +146,24 @@ def test_on_the_command_line_too(
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "expected"),
     [
-        ({"permutation": 3}, "unknown option 'permutation': did you mean 'permutations'"),
-        ({"draws": 3}, "unknown option 'draws': did you mean|unknown option 'draws': choose from"),
+        ({"permutation": 3}, ("option.unknown", "permutations")),
+        ({"draws": 3}, ("option.unknown", "draws")),
         (
             {"replacement": {"permutation": 3}},
-            "unknown option 'permutation' of exam 'replacement': did you mean 'permutations'",
+            ("option.unknown", "replacement", "permutations"),
         ),
-        ({"replacement": {"permutations": 0}}, "option 'permutations' is 0"),
-        ({"replacement": 3}, "replacement is an exam, expected a mapping of its options, as in"),
-        ({"erasure": {"draws": 3}}, "options of exam 'erasure', which is not among the exams"),
-        ({"replacment": {"permutations": 3}}, "unknown option 'replacment': .*'replacement'"),
+        ({"replacement": {"permutations": 0}}, ("option.out-of-range", "permutations")),
+        ({"replacement": 3}, ("option.wrong-type",)),
+        ({"erasure": {"draws": 3}}, ("option.not-applicable", "erasure")),
+        ({"replacment": {"permutations": 3}}, ("option.unknown", "replacment", "replacement")),
     ],
 )
 def test_what_is_refused_is_one_line(
-    make_model: Make, planted: verax.Corpus, given: dict[str, object], message: str
+    make_model: Make, planted: verax.Corpus, given: dict[str, object], expected: tuple[str, ...]
 ) -> None:
-    with pytest.raises(verax.VeraxError, match=message) as error:
+    with raises(*expected) as error:
         verax.examine(make_model(), planted, "replacement", **given)
     assert "\n" not in str(error.value)
 
@@ -178,7 +172,7 @@ def test_an_exams_table_has_the_exams_name() -> None:
     class Astray(FirstToy):
         name = "astray"
 
-    with pytest.raises(verax.VeraxError, match="'astray' has a table 'first_toy': call it astray"):
+    with raises("plugin.invalid", "astray", "first_toy"):
         register(Astray)
 
 

@@ -16,10 +16,10 @@ from made_up_summaries import (
     right,
     survives,
 )
+from support.internals import OVER_SEEDS as SEEDS
+from verax.exams import judge
+from verax.exams.authoring import Judged, ModelSummary, Number
 from verax.exams.judgement.headline import headline, short
-from verax.exams.judgement.model_summary import SEEDS, ModelSummary
-from verax.exams.judgement.number import Number
-from verax.exams.judgement.row import Judged
 
 FOR, AGAINST, OPEN, ASIDE = "for", "against", "open", "not applicable"
 
@@ -36,70 +36,74 @@ def rows(verdicts: Sequence[str]) -> list[Judged]:
     [
         (
             [AGAINST] * 5,
-            "Do not take this attention for the reason of a decision: all 5 exams taken here speak "
-            "against it.",
+            "Do not take this attention for the reason of a decision: all 5 exams run here "
+            "contradict it.",
             "5 against",
         ),
         (
             [AGAINST],
-            "Do not take this attention for the reason of a decision: the one exam taken here "
-            "speaks against it.",
+            "Do not take this attention for the reason of a decision: the one exam run here "
+            "contradicts it.",
             "1 against",
         ),
         (
             [AGAINST] * 3 + [OPEN] * 2,
-            "Do not rely on this attention: 3 of 5 exams speak against it, and none for it.",
+            "Do not rely on this attention: 3 of 5 exams contradict it, and none supports it.",
             "3 against, 2 open",
         ),
         (
             [AGAINST] + [OPEN] * 4,
-            "Doubt this attention: 1 of 5 exams speaks against it, and none for it.",
+            "Doubt this attention: 1 of 5 exams contradicts it, and none supports it.",
             "1 against, 4 open",
         ),
         (
             [AGAINST, OPEN],
-            "Doubt this attention: 1 of 2 exams speaks against it, and none for it.",
+            "Doubt this attention: 1 of 2 exams contradicts it, and none supports it.",
             "1 against, 1 open",
         ),
         (
             [FOR, AGAINST],
-            "This attention tells part of the truth: of 2 exams, 1 speaks for it and 1 against.",
+            "The exams disagree about this attention: of 2 exams, 1 supports it (exam0) and 1 "
+            "contradicts it (exam1).",
             "1 for, 1 against",
         ),
         (
             [FOR, FOR, AGAINST, OPEN],
-            "This attention tells part of the truth: of 4 exams, 2 speak for it and 1 against, and "
-            "one exam leaves it open.",
+            "The exams disagree about this attention: of 4 exams, 2 support it (exam0 and exam1) "
+            "and 1 contradicts it (exam2); 1 is inconclusive.",
             "2 for, 1 against, 1 open",
         ),
         (
             [FOR] * 5,
-            "Nothing speaks against this attention: all 5 exams taken here speak for it.",
+            "No exam contradicts this attention: all 5 exams run here support it.",
             "5 for",
         ),
         (
             [FOR, OPEN, OPEN],
-            "Nothing speaks against this attention: 1 of 3 exams speaks for it, and 2 exams leave "
-            "it open.",
+            "No exam contradicts this attention: 1 of 3 exams supports it; 2 are inconclusive.",
             "1 for, 2 open",
         ),
         (
             [OPEN],
-            "The one exam taken here leaves open whether this attention can be trusted.",
+            "Inconclusive: the one exam run here neither supports nor contradicts this attention.",
             "1 open",
         ),
         (
             [OPEN] * 3,
-            "The 3 exams taken here leave open whether this attention can be trusted.",
+            "Inconclusive: none of the 3 exams run here supports or contradicts this attention.",
             "3 open",
         ),
-        ([], "The exams taken here do not ask whether this attention can be trusted.", "not asked"),
+        (
+            [],
+            "The exams run here do not judge whether this attention can be trusted.",
+            "not asked",
+        ),
     ],
 )
 def test_every_mix_is_worded_apart(verdicts: list[str], sentence: str, counted: str) -> None:
     assert headline(rows(verdicts)) == sentence
     # what is not applicable has no vote
-    assert headline(rows([ASIDE, *verdicts, ASIDE])) == sentence
+    assert headline([*rows([ASIDE]), *rows([*verdicts, ASIDE])]) == sentence
     assert short(rows([ASIDE, *verdicts])) == counted
 
 
@@ -108,12 +112,12 @@ def test_every_mix_is_worded_apart(verdicts: list[str], sentence: str, counted: 
     [
         (
             [part_optimal(90, 85, 95), more_than_random(20, 10, 30), survives(70, 60, 75)],
-            "Nothing speaks against",
+            "No exam contradicts",
             "2 for",
         ),
         ([optimal(10, 5, 15), survives(99, 98, 100)], "Do not take this attention", "2 against"),
-        ([optimal(60, 50, 70)], "The one exam taken here leaves open", "1 open"),
-        ([], "The exams taken here do not ask", "not asked"),
+        ([optimal(60, 50, 70)], "Inconclusive: the one exam run here", "1 open"),
+        ([], "The exams run here do not judge", "not asked"),
     ],
 )
 def test_the_headline_counts_what_exams_say(
@@ -124,8 +128,8 @@ def test_the_headline_counts_what_exams_say(
     assert judgement.short == counted
 
 
-LEARNT_NOTHING = "This model has learnt nothing that attention could explain: it decides right in "
-MAY_HAVE = "This model may have learnt nothing: it decides right in "
+LEARNT_NOTHING = "No verdict: this model has learnt nothing: its accuracy is "
+MAY_HAVE = "No verdict: this model may have learnt nothing: its accuracy is "
 
 
 @pytest.mark.parametrize(
@@ -141,25 +145,24 @@ MAY_HAVE = "This model may have learnt nothing: it decides right in "
         ((60.0, nan, nan), ""),
     ],
 )
-def test_of_a_model_that_has_learnt_nothing_the_headline_says_so_first(
+def test_there_is_no_verdict_on_a_model_that_has_learnt_nothing(
     accuracy: tuple[float, float, float], beginning: str
 ) -> None:
     labels = {"no": 48, "yes": 52}
     judgement = model_of(right(*accuracy), survives(99, 98, 100), labels=labels).judgement
-    attention = "Do not take this attention for the reason of a decision: the one exam taken here "
     if not beginning:
-        assert judgement.unlearned == ""
-        assert judgement.headline.startswith(attention)
+        assert judgement.unlearned == judgement.withheld == ""
+        assert judgement.headline.startswith("Do not take this attention for the reason")
         return
     assert judgement.headline.startswith(f"{beginning}{accuracy[0]:.1f}%")
-    assert judgement.headline.endswith(f"{attention}speaks against it.")
-    assert "always naming the largest class in 52.0%." in judgement.headline
+    assert judgement.headline.endswith("that of always naming the largest class 52.0%.")
+    assert judgement.speaks("against") == []
     assert not judgement.to_json()["learnt"]
     assert judgement.lines()[-1] == judgement.headline
 
 
 def test_where_labels_are_not_known_accuracy_is_held_against_chance() -> None:
-    assert "naming a class at random in 50.0%" in model_of(right(55, 48, 62)).judgement.unlearned
+    assert "naming a class at random 50.0%" in model_of(right(55, 48, 62)).judgement.unlearned
     assert model_of(right(60, 53, 67)).judgement.unlearned == ""
     of_four = model_of(right(40, 33, 47), classes=list("abcd"))
     assert of_four.judgement.unlearned == ""
@@ -176,7 +179,7 @@ def test_caveats_say_how_many_were_examined_and_what_intervals_are_over() -> Non
     assert not any("854" in line for line in model_of(documents=150).judgement.caveats)
     own = model_of(survives(99, 98, 100))
     seeds = ModelSummary("", own.summary, {"seeds": 3, "cut": True}, SEEDS)
-    (over, _) = seeds.judgement.caveats
+    (over, _) = judge(seeds, "2026-11").caveats
     assert over == (
         "Intervals are over 3 seeds (Student's t): 3 are few, and intervals wide; they are cut "
         "where a number cannot go."

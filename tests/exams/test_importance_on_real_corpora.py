@@ -24,6 +24,7 @@ def model(sst: verax.Corpus) -> AttentionClassifier:
     return verax.train(sst, encoder="bilstm", hidden_size=16, epochs=2, projection="sparsemax")
 
 
+@pytest.mark.slow
 def test_agreement_on_sst_is_scipys(model: AttentionClassifier, sst: verax.Corpus) -> None:
     verdict = verax.examine(model, sst, ["agreement"], sample=40)
     table = verdict.tables["agreement"].query(
@@ -59,6 +60,7 @@ def test_deleting_words_of_sst_is_reading_the_rest(
         torch.testing.assert_close(found, lost, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hierarchical", [False, True])
 def test_five_classes_of_yelp(yelp: verax.Corpus, hierarchical: bool) -> None:
     sizes = {"hidden_size": 16, "embedding_size": 16, "epochs": 1}

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_up_summaries import cell, summary, survives
-from verax.exams.judgement.limits import load_limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
-from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
-from verax.exams.verdict import COLUMNS
-from verax.studies.summaries import numbers_over_seeds
+from support.internals import COLUMNS, numbers_over_seeds
+from support.internals import OVER_DOCUMENTS as DOCUMENTS
+from support.internals import OVER_SEEDS as SEEDS
+from verax.exams import judge as judge_model
+from verax.exams import load_limits
+from verax.exams.authoring import AGAINST, FOR, OPEN, Judged, ModelSummary, Number
 
 Interval = tuple[float, float, float]
 """A value, and the ends of its interval; NaN where there is none."""
@@ -54,7 +54,8 @@ CHANCE = 0.5
 SPEAKS = (FOR, AGAINST)
 ROUNDING = 1e-9
 """Seeds that differ by less agree."""
-LIMITS = load_limits("2026-11").limits
+HAND = load_limits("2026-11")
+LIMITS = HAND.limits
 
 
 KINDS = ("both", "both", "both", "none", "one", "missing")
@@ -92,7 +93,7 @@ def judge(numbers: Numbers) -> dict[str, Judged]:
 
 
 def rows_of(model: ModelSummary) -> dict[str, Judged]:
-    return {row.exam: row for row in model.judgement.rows}
+    return {row.exam: row for row in judge_model(model, HAND).rows}
 
 
 def is_above(number: Interval, limit: float) -> bool:
@@ -138,6 +139,7 @@ def _between(number: Interval, exam: str, high: str, low: str) -> str:
     return low if is_below(number, LIMITS[exam]["against_below"]) else OPEN
 
 
+@pytest.mark.slow
 @given(ALL_NUMBERS)
 @settings(max_examples=200)
 def test_an_exam_speaks_by_its_printed_rule_and_never_without_an_interval(n: Numbers) -> None:
@@ -166,6 +168,7 @@ SETTLED: Numbers = {
 """All that an exam asks for beside the number that it judges."""
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(sorted(TOUCHING)))
 def test_an_interval_that_touches_a_limit_leaves_it_open(data: st.DataObject, name: str) -> None:
     exam, (lower, upper) = TOUCHING[name]
@@ -202,6 +205,7 @@ def test_nor_may_what_an_exam_asks_for_beside_it(name: str, exam: str, touching:
 AMOUNTS = st.tuples(*[st.sampled_from((0.0, 1e-9, 0.05, 0.3, 5.0, 30.0, inf))] * 2)
 
 
+@pytest.mark.slow
 @given(WITH_VALUES, st.lists(AMOUNTS, min_size=len(PLACES), max_size=len(PLACES)))
 @settings(max_examples=120)
 def test_a_wider_interval_never_makes_an_exam_speak(
@@ -255,6 +259,7 @@ SEVERAL_SEEDS = st.tuples(
 """Seeds that differ, seeds without some values, and seeds that agree in some numbers."""
 
 
+@pytest.mark.slow
 @given(st.lists(SEVERAL_SEEDS, min_size=1, max_size=8))
 @settings(max_examples=15)
 def test_no_exam_speaks_of_seeds_that_say_nothing_of_chance(models: list[list[Numbers]]) -> None:
@@ -292,6 +297,7 @@ def check_that_chance_is_told(seeds: list[Numbers], model: ModelSummary) -> None
             assert row.number.over == SEEDS or documents, exam
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(ALL_NUMBERS, st.integers(0, 2)), min_size=1, max_size=8))
 @settings(max_examples=8)
 def test_where_one_seed_alone_has_a_value_it_is_judged_by_its_documents(
@@ -320,7 +326,7 @@ def test_seeds_that_agree_to_the_last_digit_have_no_interval_of_their_own(
             for seed in range(seeds)
         ]
         numbers = numbers_over_seeds(pd.concat(parts, ignore_index=True), "model")
-        (row,) = ModelSummary("m", numbers, {}, SEEDS).judgement.rows
+        (row,) = judge_model(ModelSummary("m", numbers, {}, SEEDS), HAND).rows
         return row.verdict, row.number.over
 
     assert verdict(nan, nan) == (OPEN, DOCUMENTS)

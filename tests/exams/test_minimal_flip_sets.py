@@ -11,8 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.errors import VeraxError
-from verax.exams.erasure import first_flips, minimal_flip_sets
+from support.errors import raises
+from support.internals import ERASURE_ELEMENTS
+from verax.functional import first_flips, minimal_flip_sets
 
 Row = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -169,6 +170,7 @@ def batches(draw: st.DrawFn, classes: int | None = None) -> tuple[torch.Tensor, 
     return weights, says, mask, torch.tensor(random.normal(size=classes))
 
 
+@pytest.mark.slow
 @given(batches(), st.integers(0, 2**32 - 1), st.booleans())
 def test_no_ranking_goes_below_it(
     batch: tuple[torch.Tensor, ...], seed: int, with_bias: bool
@@ -187,6 +189,7 @@ def test_no_ranking_goes_below_it(
         assert found.mass[~flips].isnan().all()
 
 
+@pytest.mark.slow
 @given(batches(), st.integers(0, 2**32 - 1))
 def test_permuting_items_permutes_the_answer(batch: tuple[torch.Tensor, ...], seed: int) -> None:
     weights, says, mask, bias = batch
@@ -199,6 +202,7 @@ def test_permuting_items_permutes_the_answer(batch: tuple[torch.Tensor, ...], se
         assert torch.equal(here.members[:, order], there.members)
 
 
+@pytest.mark.slow
 @given(batches())
 def test_single_precision_input_gives_the_double_precision_answer(
     batch: tuple[torch.Tensor, ...],
@@ -210,6 +214,7 @@ def test_single_precision_input_gives_the_double_precision_answer(
     assert torch.equal(single.members, double.members)
 
 
+@pytest.mark.slow
 @given(batches(), st.integers(1, 5))
 def test_padding_and_company_change_nothing(batch: tuple[torch.Tensor, ...], pad: int) -> None:
     weights, says, mask, bias = batch
@@ -228,7 +233,7 @@ def test_more_rows_than_fit_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> Non
     weights, says, mask = stack(rows, random)
     whole = minimal_flip_sets(weights, says, mask)
     ranked = first_flips(weights, says, weights, mask)
-    monkeypatch.setattr("verax.exams.erasure.states._ELEMENTS", 100)
+    monkeypatch.setattr(ERASURE_ELEMENTS, 100)
     cut = minimal_flip_sets(weights, says, mask)
     assert torch.equal(whole.size, cut.size)
     assert torch.equal(whole.members, cut.members)
@@ -318,14 +323,13 @@ def good() -> dict[str, torch.Tensor]:
 )
 def test_bad_input_names_the_argument(argument: str, value: torch.Tensor) -> None:
     minimal_flip_sets(**good())
-    with pytest.raises(VeraxError, match=rf"^{argument} ") as error:
+    with raises("tensor.*", argument) as error:
         minimal_flip_sets(**{**good(), argument: value})
     assert "\n" not in str(error.value)
-    assert "expected" in str(error.value)
 
 
 def test_bad_importance_is_named() -> None:
     given_ = good()
     for bad in (torch.zeros(2, 3), torch.full((2, 4), torch.nan), torch.zeros(2, 4).long()):
-        with pytest.raises(VeraxError, match=r"^importance "):
+        with raises("tensor.*", "importance"):
             first_flips(given_["weights"], given_["item_logits"], bad, given_["mask"])

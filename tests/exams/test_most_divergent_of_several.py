@@ -15,14 +15,9 @@ from scipy.special import logsumexp, rel_entr
 from simplex_points import grid, rows
 from torch import Tensor
 
-from verax.divergence import jensen_shannon
-from verax.exams.adversary import (
-    SearchOptions,
-    farthest_anywhere,
-    most_divergent,
-    search,
-)
-from verax.exams.adversary import several as module
+from support.internals import MEETINGS, SearchOptions, meetings, search
+from support.internals import several as module
+from verax.functional import farthest_anywhere, jensen_shannon, most_divergent
 
 EACH = [0.0, 0.01, 0.05, 0.2, 0.6, 1.0]
 EPSILONS = st.sampled_from(EACH)
@@ -54,6 +49,7 @@ def edges(mask: Tensor, steps: int) -> Tensor:
     return (t * own.unsqueeze(0) + (1 - t) * own.unsqueeze(1)).flatten(0, 2)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10_000), st.integers(2, 6), st.integers(3, 5), EPSILONS, st.sampled_from([1, 8])
 )
@@ -79,6 +75,7 @@ def test_no_edge_point_is_farther_and_the_answer_is_what_it_says(
             assert jensen_shannon(kept, weights[row]).max() <= found.jsd[row] + 1e-9
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(3, 4), st.integers(3, 5), EPSILONS)
 @few
 def test_no_point_at_all_is_above_the_bound(
@@ -114,6 +111,7 @@ def test_more_freedom_never_brings_it_nearer_and_blocks_change_nothing(
     assert found.certified.all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), EPSILONS)
 @few
 def test_a_class_nobody_thinks_of_leaves_two(seed: int, epsilon: float) -> None:
@@ -260,6 +258,7 @@ def test_bounds_that_all_but_meet_certify_nothing() -> None:
     assert seen > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [5, 12])
 @pytest.mark.parametrize("classes", [3, 5])
 def test_no_random_point_and_no_search_is_above_the_bound(items: int, classes: int) -> None:
@@ -284,6 +283,7 @@ def test_no_random_point_and_no_search_is_above_the_bound(items: int, classes: i
             assert jensen_shannon(kept, weights[row]).max() <= found.upper_bound[row] + 1e-12
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), EPSILONS)
 @few
 def test_the_order_of_items_and_rivals_changes_nothing(seed: int, epsilon: float) -> None:
@@ -297,13 +297,13 @@ def test_the_order_of_items_and_rivals_changes_nothing(seed: int, epsilon: float
 
 
 def test_no_more_edges_are_followed_at_once_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes, plain = [], module._meetings
+    sizes, plain = [], meetings
 
     def spy(*given: Any) -> module.Point:
         sizes.append(len(given[-1]))
         return plain(*given)
 
-    monkeypatch.setattr(module, "_meetings", spy)
+    monkeypatch.setattr(MEETINGS, spy)
     weights, says, mask = several(3, 20, 3)
     most_divergent(weights, says, mask, 0.01, max_pairs=20 * 3 * 4)
     assert sizes

@@ -9,8 +9,8 @@ import torch
 from simplex_points import rows
 from torch import Tensor
 
-from verax.exams.adversary import Adversary, farthest, most_divergent
-from verax.exams.adversary.most_divergent import change_of, faces
+from support.internals import CUT_PART, Side, change_of, cut_part, faces, farthest
+from verax.functional import Adversary, most_divergent
 
 LN2 = math.log(2)
 
@@ -30,13 +30,13 @@ def test_items_on_a_face_are_inside() -> None:
 
 
 def test_no_more_edges_are_held_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes, plain = [], farthest._cut_part
+    sizes, plain = [], cut_part
 
-    def spy(low: farthest._Side, high: farthest._Side, face: Tensor) -> farthest.Point:
+    def spy(low: Side, high: Side, face: Tensor) -> farthest.Point:
         sizes.append(len(face) * low.z.shape[1] * high.z.shape[1])
         return plain(low, high, face)
 
-    monkeypatch.setattr(farthest, "_cut_part", spy)
+    monkeypatch.setattr(CUT_PART, spy)
     most_divergent(*rows(0, 40, batch=9), 0.05, max_pairs=90)
     assert len(sizes) > 9
     assert max(sizes) <= 90

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from gathered import SLOTS, gather
-from looked_up import look_up_model
 from scipy import stats
 from torch import Tensor
 
 import verax
-from verax.corpora.vocabulary import SPECIALS
-from verax.exams.information.occurrences import Occurrences, choose_words
+from support.internals import PRIVATE_SLOTS, Occurrences, choose_words
+from support.models import look_up_model
+from verax.corpora import SPECIALS
 from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
@@ -43,6 +43,7 @@ def test_all_that_occur_where_there_are_no_more(by: str) -> None:
 SKEWED = np.array([0, 1000, 300, 0, 100, 30, 10, 3, 1])
 
 
+@pytest.mark.slow
 def test_a_sample_of_one_follows_the_frequency_to_the_power_of_three_quarters() -> None:
     drawn = np.zeros(len(SKEWED))
     for seed in range(12_000):
@@ -53,6 +54,7 @@ def test_a_sample_of_one_follows_the_frequency_to_the_power_of_three_quarters() 
     assert stats.chisquare(drawn[there], 12_000 * expected / expected.sum()).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_a_sample_of_several_is_drawn_one_after_another() -> None:
     """Without replacement, which is Efraimidis & Spirakis's way: give each word an exponential
     over its weight, and take the least."""
@@ -144,7 +146,7 @@ def test_a_limit_takes_every_occurrence_as_likely() -> None:
     encoded = model.read([["a", "b", "a", "a", "b", "a", "b", "a"]])
     taken = np.zeros(8)
     for seed in range(2_000):
-        slots = Occurrences(encoded, 2, "frequent", 3, seed)._slots.numpy()
+        slots = getattr(Occurrences(encoded, 2, "frequent", 3, seed), PRIVATE_SLOTS).numpy()
         assert (slots >= 0).sum() == 3
         taken += slots >= 0
     assert stats.chisquare(taken).pvalue > 1e-3

@@ -14,20 +14,17 @@ import torch
 from sklearn.metrics import average_precision_score, f1_score
 
 import verax
-from verax.corpora.corpus import SPLITS
-from verax.drawing.series import Models
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.planning import plan
-from verax.exams.plausibility.baselines import BASELINES
-from verax.exams.plausibility.charts import charts
-from verax.exams.plausibility.exam import GROUND_TRUTH, PEOPLE
-from verax.exams.plausibility.measures import OF_DOCUMENTS, REASONS
-from verax.exams.registry import EXAMS, default_exams
-from verax.exams.tables import wide
+from support.documents import per_document
+from support.errors import raises
+from support.internals import BASELINES, GROUND_TRUTH, OF_DOCUMENTS, PEOPLE, Models, direction_of
+from support.internals import PLAUSIBILITY_REASONS as REASONS
+from support.internals import plausibility_charts as charts
+from verax.corpora import SPLITS
+from verax.exams import EXAMS, default_exams, plan
+from verax.exams.authoring import ModelSummary, wide
 from verax.models import AttentionClassifier
 from verax.report import report_page
 from verax.statistics import holm, paired
-from verax.studies.comparison.differences import direction_of
 
 Make = Callable[..., AttentionClassifier]
 
@@ -52,6 +49,7 @@ def ranking(verdict: verax.Verdict, name: str) -> pd.DataFrame:
     return wide(table[table["ranking"] == name], "draw").groupby("id").mean()
 
 
+@pytest.mark.slow
 def test_ones_own_ranking_by_scikit_learn(verdict: verax.Verdict, planted: verax.Corpus) -> None:
     """Words by their length: AUPRC of each document, and F1 of as many as are marked."""
     table = ranking(verdict, "letters")
@@ -93,7 +91,7 @@ def test_chance_is_what_random_rankings_have_on_average(
     verdict = verax.examine(make_model(encoder="none"), planted, "plausibility", **how)
     table = verdict.tables["plausibility"]
     drawn = table[(table["ranking"] == "random") & (table["measure"] == "auprc")]
-    instances = wide(verdict.tables["plausibility_instances"])
+    instances = per_document(verdict, "plausibility_instances")
     for number, values in drawn.groupby("id")["value"]:
         n, marked = instances.loc[number, ["words", "marked"]]
         harmonic = (1 / np.arange(1, n + 1)).sum()
@@ -116,10 +114,11 @@ def test_an_importance_equal_to_the_marks_is_perfect(
         assert verdict.value(f"plausibility.marks.{column}") == pytest.approx(1.0)
     shares = ranking(verdict, "flat")["auprc"].to_numpy()
     assert shares == pytest.approx([row.mean() for row in marks])
-    instances = wide(verdict.tables["plausibility_instances"])
+    instances = per_document(verdict, "plausibility_instances")
     assert instances["marked_share"].to_numpy() == pytest.approx(shares)
 
 
+@pytest.mark.slow
 def test_marks_and_spans_give_the_same_tables(make_model: Make, planted: verax.Corpus) -> None:
     """Tokens with 0/1, text with spans, and both twice, as of two annotators who agree."""
     frames = {s: part.to_frame(planted.classes) for s, part in planted.splits.items()}
@@ -136,7 +135,7 @@ def test_marks_and_spans_give_the_same_tables(make_model: Make, planted: verax.C
         found = verax.examine(model, corpus, "plausibility")
         expected = found if expected is None else expected
         pd.testing.assert_frame_equal(found.tables["plausibility"], expected.tables["plausibility"])
-        agreement = wide(found.tables["plausibility_instances"])["annotator_f1"]
+        agreement = per_document(found, "plausibility_instances")["annotator_f1"]
         assert (agreement.isna() if tables is not twice else agreement == 1).all()
         assert found.value("plausibility.documents.cause") == 0  # a file does not say so
 
@@ -164,6 +163,7 @@ def reviews(cells: list[Any], **options: Any) -> verax.Corpus:
     return verax.load_corpus(dict.fromkeys(SPLITS, table), **options)
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_counted_by_its_reason() -> None:
     cells = [[[4, 8]], None, [], [[0, 15]], [[4, 13]], [[0, 3]]]
     corpus = reviews(cells)
@@ -203,7 +203,7 @@ def test_without_marks_it_does_not_apply(make_model: Make, planted: verax.Corpus
     bare = verax.load_corpus(
         {s: f.drop(columns="rationale") for s, f in frames.items()}, tokeniser="tokens"
     )
-    with pytest.raises(verax.VeraxError, match=r"'plausibility' does not apply.*has none: name"):
+    with raises("exam.not-applicable", "plausibility"):
         verax.examine(model, bare, "plausibility")
     with pytest.warns(UserWarning, match="'plausibility' is left out: .*has none: name"):
         named = verax.examine(model, bare, ["replacement", "plausibility"])
@@ -233,6 +233,7 @@ def test_it_speaks_neither_for_nor_against(verdict: verax.Verdict) -> None:
     assert "ground truth" in exam.explanation
 
 
+@pytest.mark.slow
 def test_on_planted_marks_are_ground_truth(verdict: verax.Verdict, planted: verax.Corpus) -> None:
     """A model without an encoder that learnt the evidence attends it; the page says what it is."""
     assert verdict.value("plausibility.documents.cause") == len(planted.test)
@@ -244,6 +245,7 @@ def test_on_planted_marks_are_ground_truth(verdict: verax.Verdict, planted: vera
     assert EXAMS["plausibility"].remark(ModelSummary("", verdict.summary().iloc[:0])) == PEOPLE
 
 
+@pytest.mark.slow
 def test_attention_that_learnt_the_evidence_finds_it() -> None:
     corpus = verax.load_corpus("planted", documents=240, vocabulary=50, lexicon=3)
     sizes: dict[str, Any] = {"epochs": 6, "lr": 5e-2, "batch_size": 16, "embedding_size": 8}
@@ -279,7 +281,7 @@ def test_results_depend_on_no_batch(make_model: Make, planted: verax.Corpus) -> 
 
 
 def test_names_of_baselines_are_taken(make_model: Make, planted: verax.Corpus) -> None:
-    with pytest.raises(verax.VeraxError, match="'frequency' is a baseline"):
+    with raises("importance.name-taken", "frequency"):
         verax.examine(make_model(), planted, "plausibility", importances={"frequency": by_letters})
 
 

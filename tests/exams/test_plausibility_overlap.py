@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score
 
-from verax.corpora.ragged import Ragged
-from verax.exams.plausibility import average_precision, iou_f1, token_f1, top_words
-from verax.exams.plausibility.annotators import pairwise_f1
-from verax.exams.plausibility.exam import usual_count
+from support.internals import Ragged, pairwise_f1, usual_count
+from verax.functional import average_precision, iou_f1, token_f1, top_words
 
 
 def bits(text: str) -> torch.Tensor:
     return torch.tensor([letter == "1" for letter in text])
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=20),
     st.integers(0, 3),
@@ -65,6 +64,7 @@ def test_top_words_take_the_earlier_of_equals() -> None:
     assert top_words(scores, torch.tensor([9, 0]), mask).sum(-1).tolist() == [4, 0]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=15))
 def test_token_f1_is_scikit_learns(words: list[tuple[bool, bool]]) -> None:
     chosen, marked = (torch.tensor(column) for column in zip(*words, strict=True))
@@ -113,6 +113,7 @@ def eraser(chosen: list[bool], marked: list[bool]) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_spans_as_eraser_counts_them_by_loops(data: st.DataObject) -> None:
     """Rankings by documents by words at once, as the exam asks."""
@@ -135,6 +136,7 @@ def test_the_usual_share_of_words_is_rounded_and_at_least_one() -> None:
     assert usual_count(0.1, words).tolist() == [1, 1, 3, 10]  # 2.5 is rounded up
 
 
+@pytest.mark.slow
 @given(st.integers(0, 999), st.integers(1, 4))
 def test_annotators_agree_by_their_pairs(seed: int, most: int) -> None:
     random = np.random.default_rng(seed)

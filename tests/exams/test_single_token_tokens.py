@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import verax
-from verax.exams import load_verdict
+from support.errors import raises
+from verax.exams import load_verdict, token_curves
 from verax.exams.item_evidence import ItemEvidence
-from verax.exams.single_token import token_curves
 from verax.exams.single_token.tokens import Tokens
 from verax.models import AttentionClassifier
 
@@ -94,7 +94,7 @@ def test_none_are_kept_unless_asked_for(make_model: Make, mixed: verax.Corpus) -
     assert list(more.tables) == more.manifest["tables"] == ["single_token", "single_token_tokens"]
     pd.testing.assert_frame_equal(more.tables["single_token"], plain.tables["single_token"])
     pd.testing.assert_frame_equal(more.summary(), plain.summary())
-    with pytest.raises(verax.VeraxError, match="'curves' is -1"):
+    with raises("option.out-of-range", "curves"):
         verax.examine(model, mixed, "single_token", curves=-1)
 
 
@@ -118,6 +118,7 @@ def test_they_survive_the_disk(make_model: Make, mixed: verax.Corpus, tmp_path: 
     pd.testing.assert_frame_equal(again, verdict.tables["single_token_tokens"])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9))
 def test_the_order_of_batches_does_not_matter(seed: int, first: int, size: int) -> None:
     """Thirty documents in batches of `size`, in any order, often from the highest id down."""

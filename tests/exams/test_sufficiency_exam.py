@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from looked_up import corpus_of, look_up_model
 from scipy.special import expit
 from torch import Tensor
 
 import verax
-from verax.drawing.series import Models
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.registry import default_exams
-from verax.exams.sufficiency.charts import charts
-from verax.exams.sufficiency.summary import MEASURES, rankings_of
-from verax.exams.tables import wide
-from verax.models.kinds import KINDS
-from verax.studies.comparison.differences import direction_of
+from support.documents import corpus_of, per_document
+from support.errors import raises
+from support.internals import MODEL_KINDS as KINDS
+from support.internals import SUFFICIENCY_MEASURES as MEASURES
+from support.internals import Models, direction_of, judged_rows, rankings_of
+from support.internals import sufficiency_charts as charts
+from support.models import look_up_model
+from verax.exams import default_exams, load_limits
+from verax.exams.authoring import ModelSummary, wide
 
 WORDS = {"a": (4.0, 2.0), "b": (3.0, -2.0), "c": (2.0, 4.0), "d": (1.0, 0.0)}
 """Word → its weight and what it says."""
@@ -156,7 +156,7 @@ def test_what_is_left_out_is_counted(verdicts: dict[str, verax.Verdict], model: 
             assert reason == "decided as surely without words"
         else:
             assert pd.isna(reason)
-    instances = wide(verdict.tables["sufficiency_instances"])
+    instances = per_document(verdict, "sufficiency_instances")
     assert instances["empty"].tolist() == pytest.approx([0.5] * 4, abs=1e-6)
     assert instances["probability"].tolist() == pytest.approx(
         [sure("abcd"), sure("c"), 0.5, sure("cba")], abs=1e-6
@@ -219,7 +219,7 @@ def test_all_words_taken_out_and_all_left(verdicts: dict[str, verax.Verdict]) ->
     verdict = verax.examine(
         ours, corpus, "sufficiency", percentages="100", greedy_sets=0, rankings="attention"
     )
-    instances = wide(verdict.tables["sufficiency_instances"])
+    instances = per_document(verdict, "sufficiency_instances")
     span = (instances["probability"] - instances["empty"])[instances["examined"] == 1]
     for one in rankings_of(verdict.tables).values():
         assert one.mean("comprehensiveness").tolist() == pytest.approx(span.tolist(), abs=1e-12)
@@ -253,6 +253,7 @@ def test_only_documents_of_one_word_leave_counts_alone() -> None:
     assert list(charts(Models({"mine": verdict}))) == []
 
 
+@pytest.mark.slow
 def test_charts_are_drawn(verdicts: dict[str, verax.Verdict]) -> None:
     names = ["sufficiency-curves", "sufficiency-normalised", "sufficiency-gain"]
     assert [chart.name for chart in charts(Models({"mine": verdicts["ours"]}))] == names
@@ -277,7 +278,7 @@ def summary_of(comprehensiveness: list[float], sufficiency: list[float], p: floa
     ]
     frame = pd.DataFrame(rows)
     frame["measure"] = "sufficiency.chefer." + frame["column"]
-    return ModelSummary("m", frame)
+    return ModelSummary("m", frame, {"documents": 100})
 
 
 @pytest.mark.parametrize(
@@ -293,13 +294,13 @@ def summary_of(comprehensiveness: list[float], sufficiency: list[float], p: floa
 def test_a_score_is_judged_by_the_lesser_of_both(
     comprehensiveness: list[float], sufficiency: list[float], p: float, verdict: str, measure: str
 ) -> None:
-    (judged,) = summary_of(comprehensiveness, sufficiency, p).judgement.rows
+    (judged,) = judged_rows(summary_of(comprehensiveness, sufficiency, p), load_limits("2026-11"))
     assert (judged.verdict, judged.subject) == (verdict, "chefer")
     assert judged.measure == f"sufficiency.chefer.{measure}_gain"
 
 
 def test_few_documents_leave_it_open(verdicts: dict[str, verax.Verdict]) -> None:
-    rows = verdicts["ours"].judgement.rows
+    rows = judged_rows(verdicts["ours"].model_summary(), load_limits())
     assert [row.subject for row in rows] == ["attention", "weight", "again"]
     assert {row.verdict for row in rows} == {"open"}
     assert all(row.reason == "3 documents, 20 needed" for row in rows)
@@ -321,15 +322,15 @@ def test_it_is_taken_only_when_it_is_named() -> None:
 def test_what_cannot_be_is_refused_in_one_line() -> None:
     model = verax.from_predict(says, ["no", "yes"], words="whitespace")
     corpus = corpus_of(TEXTS, [1, 1, 0, 1], model)
-    for given, message in (
-        ({"percentages": "0,5"}, "percentages is '0,5': expected numbers above 0 and up to 100"),
-        ({"percentages": "five"}, "percentages is 'five'"),
-        ({"percentages": ","}, "as in 1,5,10,20,50"),
-        ({"operator": "mask"}, "operator 'mask'"),
-        ({"rankings": "rollouts"}, "unknown importance 'rollouts'"),
-        ({"importances": {"best": by_weight}}, "importance 'best' has the name"),
-        ({"greedy_sets": -1}, "greedy_sets"),
+    for given, expected in (
+        ({"percentages": "0,5"}, ("option.malformed", "percentages", "0,5", "100")),
+        ({"percentages": "five"}, ("option.malformed", "five")),
+        ({"percentages": ","}, ("option.malformed", "percentages", "1,5,10,20,50")),
+        ({"operator": "mask"}, ("option.unknown-value", "mask")),
+        ({"rankings": "rollouts"}, ("option.unknown-value", "rollouts")),
+        ({"importances": {"best": by_weight}}, ("importance.name-taken", "best")),
+        ({"greedy_sets": -1}, ("option.out-of-range", "greedy_sets")),
     ):
-        with pytest.raises(verax.VeraxError, match=message) as error:
+        with raises(*expected) as error:
             verax.examine(model, corpus, "sufficiency", **given)
         assert "\n" not in str(error.value)

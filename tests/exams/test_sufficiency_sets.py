@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 from math import ceil
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from verax.exams.sufficiency.sets import Questions, greedy_order, prefix_answers, words_at
+from support.internals import Questions, greedy_order, prefix_answers, words_at
 
 WORDS = 6
 POWERS = 2 ** torch.arange(WORDS)
@@ -53,6 +54,7 @@ def test_percentages_without_a_rest_are_not_rounded_up() -> None:
         assert words_at(torch.tensor([n]), [percentage]).item() == words
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), documents, st.sampled_from([[20, 50], [1, 40, 100]]))
 @settings(max_examples=40)
 def test_prefixes_are_answered_and_each_set_is_asked_about_once(
@@ -101,6 +103,7 @@ def test_a_search_with_a_round_for_each_word_is_the_plain_greedy_one(
         assert sorted(order[row].tolist()) == list(range(WORDS))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), documents, st.integers(1, 3))
 @settings(max_examples=60)
 def test_the_best_found_is_that_of_all_sets_asked_and_single_words_are_all_asked(

@@ -15,20 +15,24 @@ import pandas as pd
 import pytest
 
 import verax
-from verax.drawing.chart import Chart
-from verax.exams import Verdict
-from verax.exams.judgement.model_summary import SEEDS, ModelSummary
-from verax.exams.measures import Measure, Table
-from verax.exams.registry import EXAMS, STAGES, default_exams, find_place, register_stage
-from verax.exams.titles import column_title, exam_title, measure_title, row_title, table_title
-from verax.exams.verdict import COLUMNS
-from verax.papers.claims import Claim, Finding
-from verax.papers.comparing import above, larger
-from verax.papers.numbers import SeedMean
-from verax.papers.results import PaperResults
-from verax.papers.verdicts import VERDICTS, Part
-from verax.report import report_page
-from verax.studies.summaries import numbers_over_seeds
+from support.internals import (
+    COLUMNS,
+    VERDICTS,
+    Part,
+    SeedMean,
+    above,
+    find_place,
+    larger,
+    measure_title,
+    numbers_over_seeds,
+)
+from support.internals import OVER_SEEDS as SEEDS
+from verax.exams import EXAMS, Verdict, default_exams
+from verax.exams.authoring import Measure, ModelSummary, Table
+from verax.exams.registry import STAGES, register_stage
+from verax.exams.titles import column_title, exam_title, row_title, table_title
+from verax.papers import Claim, Finding, PaperResults
+from verax.report import Chart, report_page
 
 Change = Callable[[str], str]
 
@@ -176,6 +180,7 @@ def usual(make: Callable[[], Results]) -> Results:
     return make()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [backwards, alike])
 def test_other_titles_change_no_number(
     make: Callable[[], Results], usual: Results, change: Change
@@ -266,6 +271,7 @@ class Outline(HTMLParser):
             self.cells[-1] += data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [backwards, alike])
 def test_a_page_differs_in_words_alone(usual: Results, plain: str, change: Change) -> None:
     with titled(change):

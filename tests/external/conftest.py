@@ -9,7 +9,7 @@ import pytest
 from tiny_bert import TEXTS, make_bert, make_tokenizer
 
 import verax
-from verax.external.transformer import TransformerClassifier
+from verax import TransformerClassifier
 
 
 @pytest.fixture(scope="session")

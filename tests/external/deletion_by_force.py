@@ -9,9 +9,7 @@ import numpy as np
 import torch
 
 import verax
-from verax.exams.erasure.exam import affine_states
-from verax.exams.erasure.states import decide
-from verax.models.head import decisions
+from verax.models import decisions
 
 
 def subsets(n: int) -> list[tuple[int, ...]]:
@@ -23,13 +21,15 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
     """Set of words that are gone → the class decided for, by texts that are written out."""
     sets = subsets(len(words))
     if operator == "attention" and model.kind == "pooled":
-        states = affine_states(model.trace([words]))
+        trace = model.trace([words])
         first = int(model.boundaries)
-        gone = np.zeros((len(sets), states.mask.shape[1]), dtype=bool)
+        gone = np.zeros((len(sets), trace.weights.shape[1]), dtype=bool)
         for place, one in enumerate(sets):
             gone[place, [k + first for k in one]] = True
-        classes = decide(states.after(torch.from_numpy(gone).unsqueeze(0))[0])
-        return dict(zip(sets, classes.tolist(), strict=True))
+        kept = trace.weights[0].double().masked_fill(torch.from_numpy(gone), 0.0)
+        contexts = (kept / kept.sum(-1, keepdim=True)).nan_to_num() @ trace.items[0].double()
+        logits = contexts @ model.head.linear.weight.double().T + model.head.linear.bias.double()
+        return dict(zip(sets, decisions(logits).tolist(), strict=True))
     if model.kind != "pooled":
         gone = np.zeros((len(sets), len(words)), dtype=bool)
         for place, one in enumerate(sets):

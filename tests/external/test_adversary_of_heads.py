@@ -8,11 +8,11 @@ import pytest
 import torch
 
 import verax
-from verax.divergence import jensen_shannon
+from support.documents import per_document
+from support.internals import Site
+from verax import TransformerClassifier
 from verax.exams.adversary.last_layer import moved_by_permuting, read_rows, search_last_layer
-from verax.exams.tables import wide
-from verax.external.attention.site import Site
-from verax.external.transformer import TransformerClassifier
+from verax.functional import jensen_shannon
 from verax.importance import score, special_share
 
 BOUNDS = [0.0, 0.02, 0.1, 1.0]
@@ -30,6 +30,7 @@ def model(request: pytest.FixtureRequest, make_classifier: Any, tokenizer: Any) 
     return verax.from_transformers(whole.module.bert, tokenizer, **how)
 
 
+@pytest.mark.slow
 def test_a_witness_is_there_when_it_is_replayed(
     model: TransformerClassifier, texts: list[str]
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_witness_is_there_when_it_is_replayed(
     assert bool((found.jsd[1:3] > 0.05).any())
 
 
+@pytest.mark.slow
 def test_tables_are_those_of_any_model(model: TransformerClassifier, reviews: verax.Corpus) -> None:
     how: dict[str, Any] = {
         "restarts": 1,
@@ -84,8 +86,8 @@ def test_tables_are_those_of_any_model(model: TransformerClassifier, reviews: ve
         "epsilons": "0.05,1",
     }
     verdict = verax.examine(model, reviews, "adversary", **how)
-    instances = wide(verdict.tables["adversary_instances"])
-    found = wide(verdict.tables["adversary"], "epsilon", "by")
+    instances = per_document(verdict, "adversary_instances")
+    found = per_document(verdict, "adversary", "epsilon", "by")
     free = found.xs("1", level="epsilon").droplevel("by")
     assert free["jsd"].to_numpy() == pytest.approx(instances["farthest"].to_numpy(), abs=1e-5)
     assert (found["upper_bound"] >= found["jsd"]).all()

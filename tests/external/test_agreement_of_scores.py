@@ -11,8 +11,8 @@ import scipy.stats
 import torch
 
 import verax
-from verax.exams.planning import plan
-from verax.external.transformer import TransformerClassifier
+from verax import TransformerClassifier
+from verax.exams import plan
 from verax.importance import score
 
 
@@ -20,6 +20,7 @@ def upwards(model: Any, trace: Any) -> torch.Tensor:
     return torch.arange(trace.mask.shape[1]).double().expand(trace.mask.shape)
 
 
+@pytest.mark.slow
 def test_pairs_are_those_of_scipy(bert: TransformerClassifier, reviews: verax.Corpus) -> None:
     told: dict[str, Any] = {"derived": "rollout,attention", "importances": {"mine": upwards}}
     verdict = verax.examine(bert, reviews, "agreement", "test", top_k=2, **told)

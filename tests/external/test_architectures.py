@@ -11,13 +11,9 @@ from architectures import CONFIGURATIONS, make_model
 from torch import Tensor
 
 import verax
-from verax.exams.planning import plan
-from verax.exams.registry import EXAMS
-from verax.external.attention.functions import FunctionRoute
-from verax.external.attention.interface import InterfaceRoute
-from verax.external.attention.site import Site
-from verax.external.self_check import probe_pieces, self_check
-from verax.external.transformer import TransformerClassifier
+from support.internals import FunctionRoute, InterfaceRoute, Site, probe_pieces, self_check
+from verax import TransformerClassifier
+from verax.exams import EXAMS, plan
 
 NOT_DISPATCHED = ("DebertaV2", "MPNet")
 READOUTS = dict.fromkeys(CONFIGURATIONS, "first") | {"ModernBert": "mean"}
@@ -105,6 +101,7 @@ def test_attention_is_captured_and_replaced(
     assert (slopes.abs().sum(-1) > 0)[pieces.mask & (pieces.word >= 0)].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Bert", "Llama", "T5", "ModernBert"])
 def test_functions_show_what_the_interface_shows(name: str, tokenizer: Any) -> None:
     classifier = classifier_of(name, tokenizer)
@@ -147,6 +144,7 @@ def test_which_exams_run_on_it(classifier: TransformerClassifier) -> None:
     assert {planned[name].promise for name in ("erasure", "adversary")} == {"searched"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Llama", "GptOss", "T5", "DebertaV2"])
 def test_all_of_them_are_taken(name: str, tokenizer: Any) -> None:
     model = classifier_of(name, tokenizer)

@@ -13,21 +13,29 @@ from torch import Tensor
 from wrapped import untrained, wrapped
 
 import verax
-from verax.drawing.series import Models
-from verax.exams.deletion.changes import best_prefix, first_changes, prefix_sizes, pruned
-from verax.exams.deletion.charts import charts
-from verax.exams.deletion.summary import document_values, part_is_enough, ranked, summarise
-from verax.exams.registry import default_exams
-from verax.exams.tables import wide
-from verax.external.external_classifier import ExternalClassifier
-from verax.external.trace import WordTrace
-from verax.external.transformer import TransformerClassifier
-from verax.importance import score
-from verax.importance.deletion import logits_without_words
-from verax.importance.deletion.several import logits_without_sets
-from verax.importance.transformers import DERIVED
-from verax.models.head import decisions
-from verax.models.kinds import PREDICT
+from support.documents import per_document
+from support.errors import raises
+from support.internals import (
+    CHOOSING_EXAMINE,
+    PREDICT,
+    Models,
+    WordTrace,
+    best_prefix,
+    document_values,
+    first_changes,
+    part_is_enough,
+    prefix_sizes,
+    pruned,
+    ranked,
+)
+from support.internals import deletion_charts as charts
+from support.internals import (
+    deletion_summarise as summarise,
+)
+from verax import ExternalClassifier, TransformerClassifier
+from verax.exams import default_exams
+from verax.importance import DERIVED, logits_without_sets, logits_without_words, score
+from verax.models import decisions
 from verax.statistics import holm
 
 
@@ -86,6 +94,7 @@ def sizes_of(verdict: verax.Verdict, ranking: str) -> pd.Series:
     return chosen[chosen["draw"] == 0].set_index("id")["value"]
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_texts_cut_by_hand(
     model: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
 ) -> None:
@@ -102,14 +111,14 @@ def test_sizes_are_those_of_texts_cut_by_hand(
 
 
 def test_the_smallest_set_is_no_larger_than_any_ranking_finds(verdict: verax.Verdict) -> None:
-    upper = wide(verdict.tables["deletion_smallest"])["upper"]
-    size = wide(verdict.tables["deletion"], "ranking", "draw")["size"].unstack(["ranking", "draw"])
+    upper = per_document(verdict, "deletion_smallest")["upper"]
+    size = per_document(verdict, "deletion", "ranking", "draw")["size"].unstack(["ranking", "draw"])
     assert (upper.isna() == size.isna().all(axis=1)).all()
     changed = upper.notna()
     assert changed.any()
     assert (upper[changed] <= size[changed].min(axis=1)).all()
     assert (upper[changed] < size[changed].min(axis=1)).any()  # something was pruned
-    excess = wide(verdict.tables["deletion"], "ranking", "draw")["excess"].dropna()
+    excess = per_document(verdict, "deletion", "ranking", "draw")["excess"].dropna()
     assert (excess >= 0).all()
 
 
@@ -147,6 +156,7 @@ def test_of_a_pruned_set_no_word_can_return(seed: int) -> None:
         assert not back.any() or not changes(torch.tensor([row]), back[None])
 
 
+@pytest.mark.slow
 def test_the_order_of_documents_changes_nothing(
     model: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
 ) -> None:
@@ -167,6 +177,7 @@ def test_the_order_of_documents_changes_nothing(
         np.testing.assert_equal(by_text[1], mine)
 
 
+@pytest.mark.slow
 def test_only_probabilities_give_the_same_table(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -182,7 +193,7 @@ def test_only_probabilities_give_the_same_table(
 def test_differences_from_random_order_are_tested_in_pairs(verdict: verax.Verdict) -> None:
     rankings = ranked(verdict.tables)
     chance = rankings["random"].share
-    n = int(part_is_enough(wide(verdict.tables["deletion_smallest"])).sum())
+    n = int(part_is_enough(per_document(verdict, "deletion_smallest")).sum())
     p = []
     for name in OWN:
         share = rankings[name].share
@@ -199,12 +210,13 @@ def test_differences_from_random_order_are_tested_in_pairs(verdict: verax.Verdic
     expected = holm(p)
     for name, one in zip(OWN, expected, strict=True):
         assert verdict.value(f"deletion.{name}.p") == pytest.approx(one, abs=0.03)
-    least = wide(verdict.tables["deletion_smallest"])
+    least = per_document(verdict, "deletion_smallest")
     least = least[part_is_enough(least)]["share"]
     gain = (chance.mean() - rankings["letters"].share.mean()) / (chance.mean() - least.mean())
     assert verdict.value("deletion.letters.gain") == pytest.approx(100 * gain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["mask", "attention"])
 def test_other_operators(
     model: TransformerClassifier, reviews: verax.Corpus, operator: str
@@ -230,12 +242,13 @@ def test_other_operators(
         np.testing.assert_equal(sizes[id], float(other[0]) + 1 if len(other) else np.nan)
 
 
+@pytest.mark.slow
 def test_long_documents_are_looked_at_evenly(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
     how: dict[str, Any] = {"importances": OWN, "sample": 8, **CHOSEN}
     verdict = verax.examine(model, reviews, "deletion", "all", steps=3, **how)
-    instances = wide(verdict.tables["deletion_instances"])
+    instances = per_document(verdict, "deletion_instances")
     assert (instances["resolution"] >= np.ceil(instances["words"] / 3) - 1).all()
     assert verdict.value("deletion.documents.coarse") == (instances["words"] > 3).sum()
     sizes = sizes_of(verdict, "letters").dropna()
@@ -243,6 +256,7 @@ def test_long_documents_are_looked_at_evenly(
     assert all(sizes[id] in looked[int(instances.loc[id, "words"])] for id in sizes.index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"encoder": "conv"}, {"encoder": "conv", "hierarchical": True}]
 )
@@ -291,17 +305,18 @@ def by_hand(ours: Any, text: str, ranking: str) -> float:
 def test_what_cannot_be_is_refused_in_one_line(
     bert: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
-    for given, message in (
-        ({"operator": "delte"}, "operator 'delte': did you mean 'delete'"),
-        ({"rankings": "rollouts"}, "unknown importance 'rollouts'"),
+    for given, expected in (
+        ({"operator": "delte"}, ("option.unknown-value", "delte", "delete")),
+        ({"rankings": "rollouts"}, ("option.unknown-value", "rollouts")),
     ):
-        with pytest.raises(verax.VeraxError, match=message) as error:
+        with raises(*expected) as error:
             verax.examine(bert, reviews, "deletion", **given)
         assert "\n" not in str(error.value)
-    with pytest.raises(verax.VeraxError, match="'test', on which results are reported"):
+    with raises("option.not-applicable", "test"):
         verax.choose_head(bert, reviews, "test")
 
 
+@pytest.mark.slow
 def test_a_head_is_chosen_on_other_documents_than_it_is_reported_on(
     model: TransformerClassifier, reviews: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,7 +326,7 @@ def test_a_head_is_chosen_on_other_documents_than_it_is_reported_on(
         seen.append(verax.examine(*args, **how))
         return seen[-1]
 
-    monkeypatch.setattr("verax.exams.deletion.choosing.examine", spied)
+    monkeypatch.setattr(CHOOSING_EXAMINE, spied)
     chosen = verax.choose_head(model, reviews, sample=None)
     (on,) = seen
     assert on.manifest["split"] == "validation"
@@ -326,6 +341,7 @@ def test_a_head_is_chosen_on_other_documents_than_it_is_reported_on(
     assert set(reported.judgement.subjects) == {"rollout", chosen}
 
 
+@pytest.mark.slow
 def test_by_default_every_score_is_judged(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -340,6 +356,7 @@ def test_by_default_every_score_is_judged(
     assert list(told.judgement.rows) == []
 
 
+@pytest.mark.slow
 def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
     corpus = verax.load_corpus("planted", documents=60, length=8)
     ours = untrained(corpus, encoder="bilstm", projection="sparsemax")
@@ -371,6 +388,7 @@ def test_what_was_cut_off_does_not_come_in_where_words_go(make_classifier: Any) 
     assert torch.equal(trace.logits, short.trace([*trace.batch.texts]).logits)
 
 
+@pytest.mark.slow
 def test_tables_of_before_there_was_a_lower_bound_are_summarised(verdict: verax.Verdict) -> None:
     new = {"lower", "exact", "excess_most", "passes"}
     tables = {
@@ -389,7 +407,7 @@ def test_tables_of_before_there_was_a_lower_bound_are_summarised(verdict: verax.
 
 
 def test_each_ranking_is_between_both_bounds(verdict: verax.Verdict) -> None:
-    table = wide(verdict.tables["deletion"], "ranking", "draw").dropna()
+    table = per_document(verdict, "deletion", "ranking", "draw").dropna()
     assert (table["excess"] <= table["excess_most"]).all()
     for name in OWN:
         least, most = (verdict.value(f"deletion.{name}.{n}") for n in ("excess", "excess_most"))
@@ -399,6 +417,7 @@ def test_each_ranking_is_between_both_bounds(verdict: verax.Verdict) -> None:
     assert gap == pytest.approx(upper - lower)
 
 
+@pytest.mark.slow
 def test_a_verdict_need_not_ask_what_keeps_decisions(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -409,6 +428,7 @@ def test_a_verdict_need_not_ask_what_keeps_decisions(
     assert "deletion.sufficient" not in tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["delete", "mask", "attention"])
 def test_ones_own_module_is_proven_as_the_model_it_is(operator: str) -> None:
     corpus = verax.load_corpus("planted", documents=60, length=8)

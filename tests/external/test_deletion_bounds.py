@@ -20,8 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verax
+from support.documents import per_document
+from support.errors import raises
 from verax import functional
-from verax.exams.tables import wide
+from verax.exams.authoring import wide
 
 ENCODERS = ["none", "mlp", "bilstm", "conv", "transformer"]
 OPERATORS = ["delete", "mask", "attention"]
@@ -46,7 +48,7 @@ def check(model: Any, texts: list[str], operator: str) -> int:
         forced = smallest_by_force(decided_without(model, words, operator), n)
         several += 1 < forced[0] <= n
         for k, name in zip(forced, TABLES, strict=True):
-            few, many = (wide(verdict.tables[name]).loc[id] for verdict in verdicts)
+            few, many = (per_document(verdict, name).loc[id] for verdict in verdicts)
             assert many["exact"] == 1
             if k > n:
                 assert np.isnan(many["upper"])
@@ -58,6 +60,7 @@ def check(model: Any, texts: list[str], operator: str) -> int:
     return several
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_bounds_meet_at_what_brute_force_finds(
@@ -71,6 +74,7 @@ def test_bounds_meet_at_what_brute_force_finds(
     assert several
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_bounds_of_a_bert_meet_at_what_brute_force_finds(
     operator: str, make_classifier: Callable[..., Any]
@@ -99,6 +103,7 @@ def bounds_of(
     return tuple((row["lower"], row["upper"]) for row in rows)
 
 
+@pytest.mark.slow
 def test_rules_that_are_worked_out_by_hand() -> None:
     def either(text: str) -> bool:
         return "b" in text.split() or "c" in text.split()
@@ -146,11 +151,12 @@ def test_outcomes_are_counted_by_what_is_proven() -> None:
     assert verdict.value("deletion.exact.words=21-40.exact") == 0
     assert verdict.value("deletion.exact.all.exact") == pytest.approx(100 * 7 / 8)
     assert verdict.value("deletion.sufficient.sufficient.upper") == 1
-    instances = wide(verdict.tables["deletion_instances"])
+    instances = per_document(verdict, "deletion_instances")
     assert verdict.value("deletion.documents.passes") == instances["passes"].mean()
     assert (instances["passes"] <= 2 ** instances["words"]).all()  # no text is asked about twice
 
 
+@pytest.mark.slow
 def test_attention_taken_off_words_is_the_erasure_exam(make_model: Callable[..., Any]) -> None:
     texts = drawn_texts(20, 12, [f"w{k}" for k in range(40)])
     for seed, projection in enumerate(["softmax", "sparsemax", "entmax"]):
@@ -158,8 +164,8 @@ def test_attention_taken_off_words_is_the_erasure_exam(make_model: Callable[...,
         corpus = corpus_of(model, texts)
         how: dict[str, Any] = {"operator": "attention", "budget": 0, "rankings": "attention"}
         verdict = verax.examine(model, corpus, ["erasure", "deletion"], "all", **how)
-        erased = wide(verdict.tables["erasure_minimal"])
-        smallest = wide(verdict.tables["deletion_smallest"])
+        erased = per_document(verdict, "erasure_minimal")
+        smallest = per_document(verdict, "deletion_smallest")
         assert erased["size"].notna().any()
         np.testing.assert_array_equal(smallest["upper"], erased["size"])
         np.testing.assert_array_equal(smallest["everything"], erased["everything"])
@@ -185,6 +191,7 @@ def rule(seed: int, words: int, often: float) -> Callable[..., Any]:
     return lambda rows, sets: answers[rows, (sets.long() * powers).sum(-1)]
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(ANSWERS, st.integers(1, 6), st.sampled_from([0.01, 0.05, 0.3]), st.integers(1, 3))
 def test_more_budget_never_loosens_a_bound(seed: int, words: int, often: float, beam: int) -> None:
@@ -243,9 +250,9 @@ def test_no_set_is_asked_about_twice_and_batches_are_shared() -> None:
 
 
 def test_what_is_no_mask_or_width_is_refused() -> None:
-    for mask, how, message in (
-        (torch.ones(2, 3), {}, "mask is torch.float32"),
-        (torch.ones(2, 3, dtype=torch.bool), {"beam": 0}, "beam is 0"),
+    for mask, how, expected in (
+        (torch.ones(2, 3), {}, ("tensor.wrong-shape", "mask")),
+        (torch.ones(2, 3, dtype=torch.bool), {"beam": 0}, ("option.out-of-range", "beam")),
     ):
-        with pytest.raises(verax.VeraxError, match=message):
+        with raises(*expected):
             functional.smallest_sets(lambda rows, sets: sets.any(-1), mask, **how)

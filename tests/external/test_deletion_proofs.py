@@ -13,11 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from verax.exams.deletion.proofs import proof_of, way_of
-from verax.exams.deletion.proofs.masked import fewest_bits
-from verax.exams.deletion.proofs.separable import fewest
-from verax.exams.deletion.proofs.shortened import deletions_within, fewest_deletions
-from verax.models.head import decisions
+from support.internals import (
+    deletions_within,
+    fewest,
+    fewest_bits,
+    fewest_deletions,
+    proof_of,
+    way_of,
+)
+from verax.models import decisions
 
 SEEDS = st.integers(0, 2**31)
 
@@ -128,6 +132,7 @@ def test_the_programme_over_kept_words_finds_what_every_set_finds(
         assert any(sums(out)[c] < 0 for c in rivals)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projection", ["softmax", "uniform"])
 @pytest.mark.parametrize(
     ("encoder", "options"),

@@ -10,11 +10,10 @@ import pytest
 import torch
 
 import verax
-from verax.exams.erasure.transformer import WordStates, erasing
-from verax.exams.tables import wide
-from verax.external.attention.site import Site
-from verax.external.transformer import TransformerClassifier
-from verax.importance.transformers.positions import positions_of
+from support.documents import per_document
+from support.errors import raises
+from support.internals import Site, WordStates, erasing, positions_of
+from verax import TransformerClassifier
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +70,13 @@ def test_a_sink_keeps_its_share(model: TransformerClassifier, texts: list[str]) 
     assert handler(Site(1, weights, torch.ones(1, 1, width, width, dtype=torch.bool))) is None
 
 
+@pytest.mark.slow
 def test_sizes_and_smallest_sets(model: TransformerClassifier, reviews: verax.Corpus) -> None:
     how: dict[str, Any] = {"draws": 1, "sample": 5, "seed": 1}
     verdict = verax.examine(model, reviews, "erasure", "all", **how)
-    many = wide(verdict.tables["erasure_many"], "ranking", "draw")
+    many = per_document(verdict, "erasure_many", "ranking", "draw")
     size = many["size"].unstack(["ranking", "draw"])
-    least = wide(verdict.tables["erasure_minimal"])
+    least = per_document(verdict, "erasure_minimal")
     texts = dict(zip(reviews.documents("all").ids, reviews.documents("all").texts, strict=True))
     for id in least.index:
         trace = model.trace([texts[id]])
@@ -114,6 +114,9 @@ def test_sizes_and_smallest_sets(model: TransformerClassifier, reviews: verax.Co
 def test_layers_that_are_not_there_are_refused(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
-    for layers, message in (("0", "numbers of layers from 1"), ("9", "layers 1 to 3")):
-        with pytest.raises(verax.VeraxError, match=message):
+    for layers, expected in (
+        ("0", ("option.malformed", "erased_layers")),
+        ("9", ("option.out-of-range",)),
+    ):
+        with raises(*expected):
             verax.examine(model, reviews, "erasure", erased_layers=layers)

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.internals import depends_on_target
+from verax import TransformerClassifier
 from verax.cli.explain import _print
-from verax.external.transformer import TransformerClassifier
 from verax.importance import score, special_share
-from verax.importance.explanation import depends_on_target, has_sign
+from verax.importance.explanation import has_sign
 from verax.report import heat
 from verax.report.explanation_page import explanation_page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import torch
 from wrapped import untrained
 
 import verax
-from verax.external.predict import PROBES
-from verax.importance.decision import lost
-from verax.models.head import decisions
+from support.errors import raises
+from support.internals import PROBES, lost
+from verax.models import decisions
 
 CLASSES = ["neg", "pos"]
 
@@ -23,6 +24,7 @@ def by_length(texts: list[str]) -> Any:
     return np.stack([1 - share, share], axis=1)
 
 
+@pytest.mark.slow
 def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
     texts = ["w1 w2 good0_1 w3 w4", "w5 good1_2", "w7 w8 w9"]
     many = [f"{text} w{n}" for n in range(12) for text in texts]
@@ -93,34 +95,125 @@ def test_logits_are_taken_as_they_are() -> None:
     assert bool(certain.logits(["a"]).isfinite().all())
 
 
+def _generator_exit(texts: list[str]) -> Any:
+    raise GeneratorExit
+
+
+def test_an_interruption_of_the_function_is_one() -> None:
+    def interrupted(texts: list[str]) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verax.from_predict(interrupted, CLASSES)
+
+
+def reading_padding(texts: list[str]) -> Any:
+    """The share of padding in the batch decides."""
+    longest = max(map(len, texts))
+    share = np.array([1 - len(text) / (longest + 1) for text in texts])
+    return np.stack([1 - share, share], axis=1)
+
+
+def forgetting_from(place: int) -> Any:
+    """From this place in a batch on, all answers are the same."""
+
+    def function(texts: list[str]) -> Any:
+        answers = by_length(texts)
+        answers[place:] = 0.5
+        return answers
+
+    return function
+
+
+def flipping_from(many: int) -> Any:
+    def function(texts: list[str]) -> Any:
+        answers = by_length(texts)
+        return answers[:, ::-1] if len(texts) >= many else answers
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("function", "max_batch", "sizes"),
+    [
+        (reading_padding, 64, ""),
+        (reading_padding, 2, ""),
+        (flipping_from(2), 64, "1 or 4"),
+        (flipping_from(4), 64, "1 or 4"),
+        (flipping_from(5), 64, "1 or 8"),
+        (flipping_from(5), 6, "1 or 6"),
+        (forgetting_from(5), 64, ""),
+    ],
+)
+def test_an_answer_that_depends_on_the_batch_is_refused(
+    function: Any, max_batch: int, sizes: str
+) -> None:
+    with raises("model.batch-dependent", sizes) as error:
+        verax.from_predict(function, CLASSES, max_batch=max_batch)
+    assert ("1 or" in str(error.value)) == bool(sizes)  # else it is the other texts of the batch
+    assert "\n" not in str(error.value)
+    # one by one the answer is that of the text
+    model = verax.from_predict(function, CLASSES, max_batch=1)
+    assert model.predict(["short", "a much longer text"], progress=False)["label"].tolist()
+
+
+@pytest.mark.parametrize("max_batch", [1, 3, 5])
+def test_probes_are_asked_within_the_largest_batch(max_batch: int) -> None:
+    sizes = []
+
+    def function(texts: list[str]) -> Any:
+        sizes.append(len(texts))
+        return by_length(texts)
+
+    verax.from_predict(function, CLASSES, max_batch=max_batch)
+    assert max(sizes) == max_batch
+    assert min(sizes) == 1
+
+
 counted = iter(range(100))
 
 
 @pytest.mark.parametrize(
-    ("function", "message"),
+    ("function", "code"),
     [
-        (lambda texts: [[0.5, 0.4]] * len(texts), "sum to one; for logits"),
-        (lambda texts: [[1.5, -0.5]] * len(texts), "sum to one"),
-        (lambda texts: [[0.5, float("nan")]] * len(texts), "finite"),
-        (lambda texts: [0.5] * len(texts), r"the shape \(4,\), expected \(4, 2\)"),
-        (lambda texts: [[1.0, 0.0]], r"the shape \(1, 2\)"),
-        (lambda texts: ["neg"] * len(texts), "no array of numbers"),
-        (lambda texts: 1 / 0, "the function failed on 4 texts: ZeroDivisionError"),
-        (lambda texts: [[(n := next(counted) / 100), 1 - n]] * len(texts), "asked again"),
-        (lambda texts: [[i / 9, 1 - i / 9] for i in range(len(texts))], "another order"),
-        ("model", "cannot ask a str"),
+        (lambda texts: [[0.5, 0.4]] * len(texts), "model.wrong-output"),
+        (lambda texts: [[1.5, -0.5]] * len(texts), "model.wrong-output"),
+        (lambda texts: [[0.5, float("nan")]] * len(texts), "model.not-finite"),
+        (lambda texts: [0.5] * len(texts), "model.wrong-output"),
+        (lambda texts: [[1.0, 0.0]], "model.wrong-output"),
+        (lambda texts: ["neg"] * len(texts), "model.wrong-output"),
+        (lambda texts: 1 / 0, "model.failed"),
+        (
+            lambda texts: [[(n := next(counted) / 100), 1 - n]] * len(texts),
+            "model.not-deterministic",
+        ),
+        (lambda texts: [[i / 9, 1 - i / 9] for i in range(len(texts))], "model.not-deterministic"),
+        (lambda texts: sys.exit(0), "model.failed"),
+        (_generator_exit, "model.failed"),
+        ("model", "model.wrong-type"),
     ],
 )
-def test_what_gives_no_probabilities_is_refused_in_one_line(function: Any, message: str) -> None:
+def test_what_gives_no_probabilities_is_refused_in_one_line(function: Any, code: str) -> None:
     assert len(PROBES) == 4
-    with pytest.raises(verax.VeraxError, match=message) as error:
+    with raises(code) as error:
         verax.from_predict(function, CLASSES)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    "options", [{"gives": "odds"}, {"words": "words"}, {"max_batch": 0}, {"classes": ["one"]}]
+    ("options", "code"),
+    [
+        ({"gives": "odds"}, "option.unknown-value"),
+        ({"gives": None}, "option.unknown-value"),
+        ({"words": "words"}, "option.unknown-value"),
+        ({"words": len}, "option.unknown-value"),
+        ({"max_batch": 0}, "option.out-of-range"),
+        *(
+            ({"classes": classes}, "model.class-names")
+            for classes in (["one"], 2, None, {"neg", "pos"}, {0: "neg", 1: "pos"})
+        ),
+    ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(verax.VeraxError):
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], code: str) -> None:
+    with raises(code, *options):
         verax.from_predict(by_length, **{"classes": CLASSES, **options})

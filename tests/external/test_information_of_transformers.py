@@ -11,15 +11,15 @@ import torch
 from architectures import make_model
 
 import verax
-from verax.exams.information.clustering import cluster
-from verax.exams.information.mutual_information import (
+from support.internals import INFORMATION_HELD, LayerStates, word_types
+from verax import TransformerClassifier
+from verax.exams import plan
+from verax.functional import (
+    cluster,
     mutual_information,
     pointwise_information,
     shuffled_information,
 )
-from verax.exams.information.words_of_pieces import LayerStates, word_types
-from verax.exams.planning import plan
-from verax.external.transformer import TransformerClassifier
 
 OPTIONS: dict[str, Any] = {"clusters": 12, "max_words": 20, "shuffles": 2}
 
@@ -44,6 +44,7 @@ def naive(model: TransformerClassifier, texts: list[str]) -> tuple[list[Any], li
     return words, states, documents
 
 
+@pytest.mark.slow
 def test_every_layer_is_measured_as_its_states_are(
     bert: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
 ) -> None:
@@ -116,7 +117,7 @@ def test_only_what_fits_is_kept(
     bert: TransformerClassifier, reviews: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forty occurrences of 16 numbers at four layers, of words chosen in two ways."""
-    monkeypatch.setattr("verax.exams.information.transformer.HELD", 40 * 16 * 4 * 4 * 2)
+    monkeypatch.setattr(INFORMATION_HELD, 40 * 16 * 4 * 4 * 2)
     options = {**OPTIONS, "words_by": "both"}
     verdict = verax.examine(bert, reviews, "information", "all", **options)
     assert verdict.value("information.frequent.occurrences") == 40

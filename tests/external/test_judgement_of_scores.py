@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from made_up_summaries import Cell, cell, model_of
+from verax.exams import judge
+from verax.exams.authoring import Judged, Number
 from verax.exams.judgement.headline import headline, short
-from verax.exams.judgement.judgement import judge
-from verax.exams.judgement.number import Number
-from verax.exams.judgement.row import Judged
 
 FOR, AGAINST, OPEN = "for", "against", "open"
 
@@ -27,47 +26,43 @@ def rows(**verdicts: str) -> list[Judged]:
     [
         (
             {"rollout": AGAINST, "chefer": FOR, "attention": OPEN},
-            "Of three scores derived from attention, chefer passes the exams taken here, and may "
-            "be shown for this model; exams speak against rollout; it cannot be told of attention.",
+            "Of three scores derived from attention, chefer may be shown (exams support it and "
+            "none contradicts it); exams contradict rollout; inconclusive for attention.",
             "1 for, 1 against, 1 open",
         ),
         (
             {"rollout": FOR, "chefer": FOR},
-            "Of two scores derived from attention, rollout and chefer pass the exams taken here, "
-            "and may be shown for this model.",
+            "Of two scores derived from attention, rollout and chefer may be shown (exams support "
+            "them and none contradicts them).",
             "2 for",
         ),
         (
             {"rollout": AGAINST, "chefer": AGAINST},
-            "Of two scores derived from attention, none may be shown for this model: exams speak "
-            "against rollout and chefer.",
+            "Of two scores derived from attention, none may be shown: exams contradict rollout "
+            "and chefer.",
             "2 against",
         ),
         (
             {"rollout": AGAINST, "mine": OPEN},
-            "Of two scores examined here, none is known to be fit to be shown for this model: "
-            "exams speak against rollout; it cannot be told of mine.",
+            "Of two scores examined here, none may be shown: exams contradict rollout; "
+            "inconclusive for mine.",
             "1 against, 1 open",
         ),
         (
             {"rollout": OPEN, "chefer": OPEN},
-            "Of two scores derived from attention, it cannot be told whether any may be shown for "
-            "this model.",
+            "Inconclusive: the exams neither support nor contradict any of the two scores derived "
+            "from attention.",
             "2 open",
         ),
         (
             {"rollout": FOR},
-            "rollout passes the exams taken here, and may be shown for this model.",
+            "rollout may be shown (exams support it and none contradicts it).",
             "1 for",
         ),
-        (
-            {"rollout": AGAINST},
-            "rollout may not be shown for this model: exams speak against it.",
-            "1 against",
-        ),
+        ({"rollout": AGAINST}, "rollout may not be shown: exams contradict rollout.", "1 against"),
         (
             {"rollout": OPEN},
-            "It cannot be told whether rollout may be shown for this model.",
+            "Inconclusive: the exams neither support nor contradict rollout.",
             "1 open",
         ),
     ],
@@ -79,18 +74,28 @@ def test_the_headline_says_which_scores_may_be_shown(
     assert short(rows(**said)) == counted
 
 
-def test_exams_that_disagree_on_a_score() -> None:
-    other = Judged("replacement", "replacement.a.b", AGAINST, Number(1.0), "", "", "")
-    both = [*rows(attention=FOR, rollout=AGAINST), other]
-    assert "they are divided on attention" in headline(both)
-    assert short(both) == "1 against, 1 mixed"
-    deciding = [*(replace(row, decides=True) for row in both[:2]), other]
-    assert headline(deciding) == (
-        "Of two scores derived from attention, attention finds words that matter better than "
-        "chance, and may be shown for this model; other exams speak against attention; exams speak "
-        "against rollout."
-    )
-    assert short(deciding) == "1 for, 1 against"
+def test_a_score_that_one_exam_supports_and_another_contradicts_is_mixed() -> None:
+    """Whichever of the two decides; the headline names both."""
+    scores = rows(attention=FOR, rollout=AGAINST, chefer=FOR, mine=OPEN)
+    others = [
+        Judged(exam, f"{exam}.x", said, Number(1.0), "", "", "", subject=score)
+        for exam, score, said in (
+            ("agreement", "attention", AGAINST),
+            ("sufficiency", "attention", AGAINST),
+            ("agreement", "rollout", FOR),
+            ("agreement", "chefer", OPEN),
+            ("agreement", "mine", FOR),
+        )
+    ]
+    for decides in (False, True):
+        both = [*(replace(row, decides=decides) for row in scores), *others]
+        said = headline(both)
+        assert "mixed for attention (supported by deletion, contradicted by agreement and " in said
+        assert "mixed for rollout (supported by agreement, contradicted by deletion)" in said
+        assert said.split(" may be shown")[0].endswith(" chefer" if decides else "chefer and mine")
+        # agreement with leave-one-out is not enough where deletion cannot tell
+        assert ("inconclusive for mine" in said) == decides
+        assert short(both) == ("1 for, 2 mixed, 1 open" if decides else "2 for, 2 mixed")
 
 
 def gain(score: str, value: float, low: float, high: float) -> Cell:
@@ -129,5 +134,5 @@ def test_one_attention_is_judged_as_ever() -> None:
     (row,) = model_of(gain("attention", 60, 50, 70), p("attention", 0.001)).judgement.rows
     assert row.verdict == FOR
     judgement = model_of(gain("attention", 60, 50, 70), p("attention", 0.001)).judgement
-    assert judgement.headline.startswith("Nothing speaks against this attention")
+    assert judgement.headline.startswith("No exam contradicts this attention")
     assert "subjects" not in judgement.to_json()

@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 
 import verax
-from verax.drawing.series import Models
+from support.internals import Models, find_place
+from verax import TransformerClassifier
 from verax.exams.places import head_places, layer_and_head, layer_places, place_id
-from verax.exams.registry import find_place
 from verax.exams.replacement.charts import charts as charts_of_replacement
 from verax.exams.tables import tidy
-from verax.external.transformer import TransformerClassifier
 from verax.models.kinds import TRANSFORMER
-from verax.report.charts import Chart, charts_of
+from verax.report import Chart, charts_of
 
 EXAMS = ["dispersion", "replacement", "information", "single_token"]
 
@@ -34,6 +33,7 @@ def test_places_are_written_and_read() -> None:
     assert [place_id(*layer_and_head(place)) for place in places] == places
 
 
+@pytest.mark.slow
 def test_every_number_stands_where_it_is_declared(verdict: verax.Verdict) -> None:
     summary = verdict.summary()
     tables = {"replacement.places", "dispersion.heads", "information.layers"}
@@ -72,6 +72,7 @@ def charts(verdict: verax.Verdict) -> dict[str, Chart]:
     return {chart.name: chart for chart in charts_of({"one": verdict})}
 
 
+@pytest.mark.slow
 def test_maps_have_a_cell_for_every_place(verdict: verax.Verdict, charts: dict[str, Chart]) -> None:
     columns = {
         "replacement-places": "replacement.places.{}.uniform_survival",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from verax.external.transformer import TransformerClassifier
+from verax import TransformerClassifier
 
 
 def test_every_piece_lies_in_its_word(bert: TransformerClassifier, texts: list[str]) -> None:

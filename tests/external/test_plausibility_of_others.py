@@ -11,10 +11,11 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 import verax
-from verax.corpora.corpus import SPLITS
-from verax.exams.tables import wide
+from support.documents import per_document
+from verax import TransformerClassifier
+from verax.corpora import SPLITS
+from verax.exams.authoring import wide
 from verax.external.predict import PredictClassifier
-from verax.external.transformer import TransformerClassifier
 
 MARKED = "dull"
 TEXTS = [
@@ -35,6 +36,7 @@ def corpus() -> verax.Corpus:
     return verax.load_corpus(dict.fromkeys(SPLITS, table), tokeniser="as-written", lowercase=False)
 
 
+@pytest.mark.slow
 def test_each_score_against_scikit_learn(bert: TransformerClassifier, corpus: verax.Corpus) -> None:
     verdict = verax.examine(bert, corpus, "plausibility", progress=False)
     table = verdict.tables["plausibility"]
@@ -53,7 +55,7 @@ def test_words_that_are_cut_off_are_not_asked_about(
 ) -> None:
     short = make_classifier(how={"max_length": 6})
     verdict = verax.examine(short, corpus, "plausibility", rankings="attention", progress=False)
-    instances = wide(verdict.tables["plausibility_instances"])
+    instances = per_document(verdict, "plausibility_instances")
     read = short.read(corpus.test)
     assert instances["words"].tolist() == [len(spans) for spans in read.spans]
     assert instances["words"].max() < 6

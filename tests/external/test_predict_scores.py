@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
-import verax
-from verax.external.external_classifier import ExternalClassifier
-from verax.external.trace import WordTrace
+from support.errors import raises
+from support.internals import WordTrace
+from verax import ExternalClassifier
 from verax.importance import known_names, score
 
 WORTH = {"good": 2.0, "not": -1.5, "dull": -3.0}
@@ -50,5 +49,5 @@ def test_leave_one_out_and_chance_are_all_there_is() -> None:
     assert model.explain(["not a good film"]).columns[-1] == "leave-one-out"
     assert score("random", model, trace).any()
     for name in ("attention", "gradient", "leave-one-out-mask"):
-        with pytest.raises(verax.VeraxError, match="has no scores for a predict model"):
+        with raises("importance.not-applicable"):
             score(name, model, trace)

@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import verax
-from verax.exams.planning import plan
-from verax.exams.replacement.edits import Edit, logits_under_edits, permuted_rows, uniform_rows
-from verax.external.transformer import TransformerClassifier
+from support.internals import (
+    EDITS_MANY,
+    MOST_HEADS,
+    Edit,
+    logits_under_edits,
+    permuted_rows,
+    uniform_rows,
+)
+from verax import TransformerClassifier
+from verax.exams import plan
 
 
 def by_hand(module: Any, pieces: Tensor, uniform: set[tuple[int, int]]) -> Tensor:
@@ -75,11 +82,12 @@ def test_passes_that_begin_at_a_layer_give_what_whole_ones_do(
     ]
     trace: Any = bert.trace(texts)
     whole = logits_under_edits(bert, trace, edits, seed=0, max_tokens=1000)
-    monkeypatch.setattr("verax.exams.replacement.edits._MANY", 3)
+    monkeypatch.setattr(EDITS_MANY, 3)
     begun = logits_under_edits(bert, trace, edits, seed=0, max_tokens=1000)
     assert torch.allclose(begun, whole, atol=1e-5)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12),
     st.integers(0, 2**32 - 1),
@@ -110,6 +118,7 @@ def test_a_sink_keeps_its_share() -> None:
     )
 
 
+@pytest.mark.slow
 def test_orders_differ_by_document_layer_head_query_and_draw(
     make_classifier: Callable[..., TransformerClassifier],
 ) -> None:
@@ -152,6 +161,7 @@ def test_tables_are_those_of_any_model_and_one_more(verdict: verax.Verdict) -> N
     assert "With the attention of all layers made uniform" in sentence
 
 
+@pytest.mark.slow
 def test_neither_batches_nor_chance_change_numbers(
     bert: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -168,7 +178,7 @@ def test_neither_batches_nor_chance_change_numbers(
 def test_many_heads_are_replaced_only_where_asked(
     bert: TransformerClassifier, reviews: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("verax.exams.replacement.transformer.MOST_HEADS", 5)
+    monkeypatch.setattr(MOST_HEADS, 5)
     (planned,) = plan(bert, ["replacement"])
     assert (
         planned.promise == "exact; not head by head, for there are 6: by_head=uniform asks for it"

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from verax.errors import VeraxError
-from verax.external.attention.functions import FunctionRoute
+from support.errors import raises
+from support.internals import FunctionRoute, Site
 from verax.external.attention.names import NameRoute
 from verax.external.attention.routes import NoAttentionError, choose_route
-from verax.external.attention.site import Route, Site
+from verax.external.attention.site import Route
 
 PAD = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
 STATES = torch.randn(2, 6, 8, generator=torch.Generator().manual_seed(0))
@@ -142,5 +142,5 @@ def test_no_route_to_what_has_no_attention() -> None:
             raise NoAttentionError(f"none by {route.name}")
 
     module = nn.Linear(8, 8)
-    with pytest.raises(VeraxError, match="none by TorchFunctionMode"):
+    with raises("model.no-attention"):
         choose_route(module, check)

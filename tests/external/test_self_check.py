@@ -12,13 +12,19 @@ from architectures import make_model
 from torch import Tensor, nn
 
 import verax
-from verax.errors import VeraxError
-from verax.external.attention.functions import FunctionRoute
-from verax.external.attention.interface import NAME, InterfaceRoute, register
-from verax.external.attention.site import Handler, Site
-from verax.external.readout import find_readout
-from verax.external.self_check import probe_pieces, self_check
-from verax.external.transformer import TransformerClassifier
+from support.errors import raises
+from support.internals import INTERFACE_NAME as NAME
+from support.internals import (
+    FunctionRoute,
+    Handler,
+    InterfaceRoute,
+    Site,
+    find_readout,
+    probe_pieces,
+    self_check,
+)
+from support.internals import register_interface as register
+from verax import TransformerClassifier
 
 
 def left_behind(model: Any) -> list[Any]:
@@ -80,12 +86,12 @@ def test_weight_on_padding_is_found(
     pieces = probe_pieces(bert)
     own = bert.route
     try:
-        with pytest.raises(VeraxError, match=r"layer 1 puts \d+\.\d% of its weight on padding"):
+        with raises("model.attention-mismatch", "1"):
             self_check(bert, InterfaceRoute(bert.module), pieces)
         decoder = verax.from_transformers(make_model("Llama"), tokenizer)
         assert decoder.describe()["route"] == FunctionRoute.name  # the next route is right
         alone = pieces.take(torch.tensor([0]))
-        with pytest.raises(VeraxError, match="% of its weight on later positions"):
+        with raises("model.attention-mismatch"):
             self_check(decoder, InterfaceRoute(decoder.module), alone)
     finally:
         bert.route, bert.layers = own, 3
@@ -107,18 +113,22 @@ class Wrong(InterfaceRoute):
 
 
 @pytest.mark.parametrize(
-    ("shown", "used", "message"),
+    ("shown", "used", "code"),
     [
-        (lambda site: site.weights, lambda site: site.weights.roll(1, 1), "attention is captured"),
-        (lambda site: site.weights.roll(1, 1), lambda site: None, "captured weights are put back"),
+        (
+            lambda site: site.weights,
+            lambda site: site.weights.roll(1, 1),
+            "model.attention-mismatch",
+        ),
+        (lambda site: site.weights.roll(1, 1), lambda site: None, "model.attention-mismatch"),
     ],
 )
 def test_attention_that_is_not_the_models_is_found(
-    bert: TransformerClassifier, shown: Any, used: Any, message: str
+    bert: TransformerClassifier, shown: Any, used: Any, code: str
 ) -> None:
     own = bert.route
     try:
-        with pytest.raises(VeraxError, match=message) as refused:
+        with raises(code) as refused:
             self_check(bert, Wrong(bert.module, shown, used), probe_pieces(bert))
         assert "\n" not in str(refused.value)
     finally:
@@ -130,7 +140,7 @@ def test_wrong_gradients_are_found(make_classifier: Any, monkeypatch: pytest.Mon
     block = classifier.module.bert.encoder.layer[1].attention.output
     own = block.forward
     monkeypatch.setattr(block, "forward", lambda states, other: own(states.detach(), other))
-    with pytest.raises(VeraxError, match="gradient of a logit by the attention of layer 1"):
+    with raises("model.attention-mismatch", "1"):
         self_check(classifier, classifier.route, probe_pieces(classifier))
 
 
@@ -144,7 +154,7 @@ class Neighbours(nn.Module):
 def test_texts_that_hang_on_their_batch_are_refused(make_classifier: Any) -> None:
     classifier = make_classifier()
     classifier.module.dropout = Neighbours()
-    with pytest.raises(VeraxError, match="when it is padded in a batch"):
+    with raises("model.batch-dependent"):
         self_check(classifier, classifier.route, probe_pieces(classifier))
 
 
@@ -152,7 +162,7 @@ def test_a_layer_that_shows_nothing_is_found(bert: TransformerClassifier) -> Non
     pieces, own = probe_pieces(bert), bert.layers
     bert.layers = 4
     try:
-        with pytest.raises(VeraxError, match="3 of 4 layers showed their attention"):
+        with raises("model.attention-mismatch"):
             bert.run(pieces, lambda site: None)
     finally:
         bert.layers = own
@@ -166,29 +176,29 @@ def test_a_readout_that_contradicts_the_model_is_refused(
     name: str, given: str, right: str, tokenizer: Any
 ) -> None:
     model = make_model(name)
-    with pytest.raises(VeraxError, match=f"readout is '{given}'.* give readout='{right}'"):
+    with raises("option.conflict", given, right):
         verax.from_transformers(model, tokenizer, given)
     assert verax.from_transformers(model, tokenizer, right).readout == right
 
 
 @pytest.mark.parametrize(
-    ("pool", "texts", "message"),
+    ("pool", "texts", "code"),
     [
-        (lambda states: states[:, 1], 2, r"nor all, but \[1\]"),
-        (lambda states: states[:, 0] * 0, 2, "nor all, but none"),
-        (lambda states: states.mean(1), 2, "the classifier reads padding"),
-        (lambda states: states.square().sum(1), 1, "reads all positions, and not their mean"),
+        (lambda states: states[:, 1], 2, "model.unsupported-readout"),
+        (lambda states: states[:, 0] * 0, 2, "model.unsupported-readout"),
+        (lambda states: states.mean(1), 2, "model.batch-dependent"),
+        (lambda states: states.square().sum(1), 1, "model.unsupported-readout"),
     ],
 )
 def test_other_readouts_are_refused(
     pool: Callable[[Tensor], Tensor],
     texts: int,
-    message: str,
+    code: str,
     make_classifier: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     classifier = make_classifier()
     monkeypatch.setattr(classifier.module.bert.pooler, "forward", pool)
     pieces = probe_pieces(classifier).take(torch.arange(texts))
-    with pytest.raises(VeraxError, match=message):
+    with raises(code):
         find_readout(classifier, pieces)

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 import verax
-from verax.exams.planning import plan
+from support.errors import raises
+from verax import TransformerClassifier
+from verax.exams import plan
 from verax.exams.single_token.transformer import logits_alone
-from verax.external.transformer import TransformerClassifier
 
 
 class MeanBert(transformers.BertPreTrainedModel):
@@ -108,7 +109,7 @@ def test_no_state_is_read_alone_where_one_has_seen_all(bert: TransformerClassifi
         "the classifier reads one state, the first position's, which has seen all words: no word "
         "is read by itself"
     )
-    with pytest.raises(verax.VeraxError, match="'single_token' does not apply to this model: the"):
+    with raises("exam.not-applicable", "single_token"):
         verax.examine(bert, ["good"], "single_token")
 
 

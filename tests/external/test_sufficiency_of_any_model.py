@@ -14,12 +14,13 @@ from test_deletion import OWN, Predicting
 from wrapped import untrained, wrapped
 
 import verax
-from verax.exams.sufficiency.summary import SIGNS, rankings_of
-from verax.exams.tables import wide
-from verax.external.transformer import TransformerClassifier
-from verax.importance import score
-from verax.importance.transformers import DERIVED
-from verax.models.head import probabilities
+from support.documents import per_document
+from support.internals import rankings_of
+from verax import TransformerClassifier
+from verax.exams.authoring import wide
+from verax.exams.sufficiency.summary import SIGNS
+from verax.importance import DERIVED, score
+from verax.models import probabilities
 from verax.statistics import holm, paired
 
 PERCENTAGES = (1, 5, 10, 20, 50)
@@ -78,6 +79,7 @@ def found_of(verdict: verax.Verdict, id: int, ranking: str) -> pd.DataFrame:
     return by.loc[[str(one) for one in PERCENTAGES], columns].reset_index(drop=True)
 
 
+@pytest.mark.slow
 def test_a_transformer_is_asked_about_texts_cut_by_hand(
     model: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_transformer_is_asked_about_texts_cut_by_hand(
     assert seen == {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["mask", "attention"])
 def test_other_operators(
     model: TransformerClassifier, reviews: verax.Corpus, operator: str
@@ -126,6 +129,7 @@ def test_other_operators(
         np.testing.assert_allclose(found_of(verdict, id, "backwards"), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_only_probabilities_give_the_same_tables(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -137,6 +141,7 @@ def test_only_probabilities_give_the_same_tables(
         pd.testing.assert_frame_equal(tables[1][name], tables[0][name], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_pooled_model_is_asked_about_texts_cut_by_hand() -> None:
     corpus = verax.load_corpus("planted", documents=60, length=10)
     ours = untrained(corpus, encoder="conv")
@@ -159,6 +164,7 @@ def test_a_pooled_model_is_asked_about_texts_cut_by_hand() -> None:
         np.testing.assert_allclose(found, by_hand(words, order, p), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
     corpus = verax.load_corpus("planted", documents=60, length=8)
     ours = untrained(corpus, encoder="bilstm", projection="sparsemax")
@@ -168,6 +174,7 @@ def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
         pd.testing.assert_frame_equal(table, expected.tables[name])
 
 
+@pytest.mark.slow
 def test_batches_change_nothing_but_rounding(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -205,13 +212,14 @@ def test_no_ranking_is_better_than_the_best_found(verdict: verax.Verdict) -> Non
             assert ((normalised >= 0) & (normalised <= 1)).all()
         for measure in ("changed", "kept"):
             assert (one.values[measure] <= best.values[measure]).all(), name
-    searched = wide(verdict.tables["sufficiency_instances"])
+    searched = per_document(verdict, "sufficiency_instances")
     assert (searched["rounds"] > 0).all()
     assert verdict.value("sufficiency.best.comprehensiveness") > max(
         verdict.value(f"sufficiency.{name}.comprehensiveness") for name in (*OWN, "random")
     )
 
 
+@pytest.mark.slow
 def test_the_search_keeps_to_its_budget(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
@@ -239,6 +247,7 @@ def test_the_search_keeps_to_its_budget(
     assert (exact["1"] == searched).all()  # one word
 
 
+@pytest.mark.slow
 def test_by_default_every_score_is_judged(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:

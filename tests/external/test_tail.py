@@ -10,8 +10,9 @@ from architectures import make_model
 from torch import Tensor
 
 import verax
-from verax.external.attention.site import Site
-from verax.external.transformer import WEIGHTS_PER_TOKEN, TransformerClassifier
+from support.errors import raises
+from support.internals import WEIGHTS_PER_TOKEN, Site
+from verax import TransformerClassifier
 
 
 def halved(site: Site) -> Tensor | None:
@@ -55,7 +56,7 @@ def test_a_tail_is_gone_after_an_error(bert: TransformerClassifier, texts: list[
         tail.run(failing)
     assert all("forward" not in vars(module) for module in bert.module.modules())
     assert torch.equal(bert.run(pieces).logits, before)
-    with pytest.raises(verax.VeraxError, match="this model has layers 0 to 2"):
+    with raises("option.out-of-range", "layer"):
         bert.tail(pieces, 3)
 
 

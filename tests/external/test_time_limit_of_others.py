@@ -15,6 +15,7 @@ EXAMS = ["agreement", "dispersion", "replacement", "adversary"]
 HOW: dict[str, Any] = {"split": "all", "max_tokens": 64, "progress": False, "gallery": 2}
 
 
+@pytest.mark.slow
 def test_with_time_enough_a_transformers_tables_are_the_same_to_the_bit(
     bert: Any, reviews: verax.Corpus
 ) -> None:
@@ -26,6 +27,7 @@ def test_with_time_enough_a_transformers_tables_are_the_same_to_the_bit(
         pd.testing.assert_frame_equal(limited.tables[name], table, check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_transformers_longest_texts_are_left_out_first(
     bert: Any, reviews: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

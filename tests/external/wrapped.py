@@ -8,14 +8,13 @@ import torch
 from torch import Tensor
 
 import verax
-from verax.models import AttentionClassifier, ModelOptions, make_classifier
-from verax.models.attention import pool
-from verax.models.pooled import PooledClassifier
+from verax.functional import pool
+from verax.models import AttentionClassifier, ModelOptions, PooledClassifier, make_classifier
 
 
 def untrained(corpus: verax.Corpus, seed: int = 0, **options: Any) -> AttentionClassifier:
     """A small model with weights large enough for decisions to differ."""
-    from verax.corpora.vocabulary import Vocabulary
+    from verax.corpora import Vocabulary
 
     sizes: dict[str, Any] = {"hidden_size": 6, "embedding_size": 6, **options}
     resolved = ModelOptions(**sizes).resolved(len(corpus.classes))

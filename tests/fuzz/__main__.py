@@ -16,12 +16,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import verax.cli
 from fuzz.classes import CLASSES
 from fuzz.harness import KINDS, Outcome, Plan, Tally, run
 from fuzz.samples import make_samples
-from verax.drawing import chart
+from support.internals import COMMIT, build_parser, chart
 
 _OFFLINE = "HF_HUB_OFFLINE"
 
@@ -39,7 +40,7 @@ def quickened(put: Callable[[object, str, object], None] = setattr) -> Iterator[
 
     No network is asked for names that no file has.
     """
-    put(verax.cli, "build_parser", functools.cache(verax.cli.build_parser))
+    put(verax.cli, "build_parser", functools.cache(build_parser))
     put(chart, "drawn", _empty)
     before = os.environ.get(_OFFLINE)
     os.environ[_OFFLINE] = "1"
@@ -94,7 +95,8 @@ def main() -> int:
     args.out.mkdir(parents=True)
     tallies = {name: Tally() for name in CLASSES if any(name == case[0] for case in plan)}
     with tempfile.TemporaryDirectory(prefix="verax-fuzz-") as folder:
-        samples = make_samples(Path(folder))
+        with patch(COMMIT, lambda: None):  # cells of a changed checkout cannot be packed
+            samples = make_samples(Path(folder))
         makers = {name: maker for name, (maker, _) in CLASSES.items()}
         with quickened():
             cases = run(plan, makers, samples, args.seed, args.workers, args.out)

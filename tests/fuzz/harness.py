@@ -138,7 +138,6 @@ def attempt(label: str, number: int, seed: int, make: Maker, samples: Any, folde
             if nonsense:
                 kind, text = kind or NONSENSE, nonsense
         stray = [w for w in raised if w.category.__module__.partition(".")[0] != "verax"]
-        stray = [w for w in stray if not issubclass(w.category, FutureWarning)]
         if kind is None and stray:
             kind, text = WARNING, str(stray[0].message)
     except Failure as failure:

@@ -14,15 +14,11 @@ import torch
 
 import verax
 from calibration.calibrated_models import made_up
-from verax.calibration.running import MANIFEST, MODELS, NUMBERS
-from verax.exams.judgement.limits import LimitSet, load_limits, versions
-from verax.results import Result
-from verax.studies import pack
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid.reading import read_study
-from verax.studies.running.runner import Runner
-from verax.studies.store.results import StudyResults
-from verax.studies.store.store import Store
+from support.internals import CALIBRATION_MANIFEST as MANIFEST
+from support.internals import MODELS, NUMBERS, PRIVATE_TABLES, Runner
+from verax import Result
+from verax.exams import load_limits
+from verax.studies import HereEngine, Store, StudyResults, pack, read_study
 
 STUDY: Mapping[str, Any] = {
     "name": "sample",
@@ -80,8 +76,10 @@ def make_samples(folder: Path, pages: bool = True) -> Samples:
     of_seeds.save(folder / "adversaries")
     limits = {"version": "ours", "limits": {"replacement": {"for_below": 75.0}}}
     (folder / "limits").mkdir()
-    measured = {**_measured().to_json(), "version": "measured-here"}
-    measured["calibration"] = _calibration()
+    newest = load_limits()
+    assert newest.calibration is not None
+    measured = {**newest.to_json(), "version": "measured-here"}
+    measured["calibration"] = newest.calibration.to_json()
     (folder / "limits" / "limits.json").write_text(json.dumps(limits), encoding="utf-8")
     (folder / "limits" / "measured.json").write_text(json.dumps(measured), encoding="utf-8")
     calibrated = made_up(seeds=2)
@@ -93,19 +91,6 @@ def make_samples(folder: Path, pages: bool = True) -> Samples:
     kinds = (*RESULTS, "model", "store", "packed")
     contents = {kind: content_of(kind, folder / kind) for kind in kinds}
     return Samples(folder, corpus, model, contents, pages)
-
-
-def _measured() -> LimitSet:
-    """The newest limits that were measured."""
-    return next(known for name in versions()[::-1] if (known := load_limits(name)).calibration)
-
-
-def _calibration() -> dict[str, Any]:
-    """The newest calibration, with a few of its models: spoilt files should be small."""
-    calibration = _measured().calibration
-    assert calibration is not None
-    values = calibration.to_json()
-    return {**values, "models": values["models"][:6]}
 
 
 def content_of(kind: str, folder: Path) -> dict[str, Any]:
@@ -130,7 +115,7 @@ def flat_model(model: verax.AttentionClassifier) -> dict[str, Any]:
 
 def flat_result(result: Result) -> dict[str, Any]:
     flat = _flat("", dict(result.manifest))
-    for name, table in result._tables().items():
+    for name, table in getattr(result, PRIVATE_TABLES)().items():
         flat |= _columns(f"table/{name}", table)
     return flat
 

@@ -22,6 +22,7 @@ from verax.errors import VeraxError
 INPUTS, SEED = 150, 1
 
 
+@pytest.mark.slow
 def test_inputs_of_all_classes_end_in_a_result_or_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def _end() -> None:
     os._exit(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("act", "kind"),
     [

@@ -9,11 +9,11 @@ import pytest
 import torch
 from captum.attr import InputXGradient, IntegratedGradients, Saliency
 
-from verax.corpora.batch import Batch
-from verax.corpora.encoded import EncodedDocuments
+from support.internals import EncodedDocuments
+from verax.corpora import Batch
+from verax.functional import pool
 from verax.importance import attention, gradient, gradients, integrated_gradients
 from verax.models import AttentionClassifier, decisions, probabilities
-from verax.models.attention import pool
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -119,6 +119,7 @@ def test_a_sparse_weight_of_zero_has_no_gradient_on_its_item(
         assert (gradient(model, batch, "items", through=through)[off] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slot", "steps"),
     [*((slot, 7) for slot in SLOTS[::2]), *((slot, 50) for slot in (SLOTS[0], SLOTS[10]))],
@@ -148,6 +149,7 @@ def test_integrated_gradients_are_captums(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on", ["inputs", "items"])
 @pytest.mark.parametrize(
     ("encoder", "off"), [("bilstm", 1e-5), ("conv", 1e-4), ("transformer", 1e-4)]

@@ -10,8 +10,18 @@ import torch
 from torch.autograd.functional import jacobian
 
 import verax
-from verax.importance import influence
-from verax.importance.jacobian import Targets, backward, influences, local, recurrent
+from support.internals import (
+    ADJOINT_MANY,
+    Targets,
+    backward,
+)
+from support.internals import (
+    jacobian_local as local,
+)
+from support.internals import (
+    jacobian_recurrent as recurrent,
+)
+from verax.importance import influence, influences
 from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
@@ -62,6 +72,7 @@ def _expected(trace: verax.Trace, own: torch.Tensor, kind: str) -> torch.Tensor:
     return found * trace.mask.unsqueeze(-1) * trace.token_mask.unsqueeze(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["norm", "frobenius"])
 @pytest.mark.parametrize(
     "own_jacobian", range(len(CASES)), ids=lambda place: _names(CASES[place]), indirect=True
@@ -80,6 +91,7 @@ def test_influence_is_the_jacobians(
     assert torch.equal(inside, found.matrix * trace.batch.words.unsqueeze(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["norm", "frobenius"])
 @pytest.mark.parametrize("slot", [*SLOTS[::3], *LAYERS], ids=_names)
 def test_a_sample_has_the_same_numbers(
@@ -124,6 +136,7 @@ def test_the_short_ways_are_taken(make_model: Make) -> None:
         assert not local.fits(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["norm", "frobenius"])
 @pytest.mark.parametrize("encoder", ["bilstm", "bigru", "conv"])
 def test_a_backward_pass_a_target_says_the_same(make_model: Make, encoder: str, kind: str) -> None:
@@ -159,7 +172,7 @@ def test_a_document_alone_goes_through_weights_of_its_own(
     many: int,
 ) -> None:
     """Recurrent; of TEXTS two have one length, the others are alone."""
-    monkeypatch.setattr("verax.importance.jacobian.adjoint.MANY", many)
+    monkeypatch.setattr(ADJOINT_MANY, many)
     _, model, trace, own = own_jacobian
     assert recurrent.fits(model)
     found = influence(model, trace, kind=kind, boundaries=True)

@@ -11,10 +11,10 @@ from captum.attr import FeatureAblation
 
 import verax
 from pairwise import pairwise
-from verax.corpora.encoded import EncodedDocuments
-from verax.corpora.ragged import Ragged
-from verax.importance import leave_one_out
-from verax.importance.deletion import local, logits_without_words, recurrent, rereading
+from support.internals import EncodedDocuments, Ragged, rereading
+from support.internals import deletion_local as local
+from support.internals import deletion_recurrent as recurrent
+from verax.importance import leave_one_out, logits_without_words
 from verax.models import AttentionClassifier, probabilities
 
 Make = Callable[..., AttentionClassifier]
@@ -94,6 +94,7 @@ def _one_by_one(model: AttentionClassifier, words: list[list[int]]) -> list[torc
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slot", "hierarchical", "classes"),
     [

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import verax
+from support.internals import Lstm, long_texts, steps_of
+from support.internals import deletion_recurrent as recurrent
+from support.internals import jacobian_recurrent as walking
 from verax.importance import influence, leave_one_out
-from verax.importance.deletion import long_texts, recurrent
-from verax.importance.jacobian import recurrent as walking
-from verax.importance.recurrence import Lstm, steps_of
 
 WORDS = 150
 MODELS: dict[str, dict[str, Any]] = {
@@ -46,6 +46,7 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TOGETHER", 16)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("long")
 def test_leave_one_out_of_a_long_text_is_that_of_reading_it_again(
     model: Any, text: list[str], monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_influence_in_a_long_text_is_that_of_a_walk_to_its_end(
     assert torch.allclose(fast, whole, rtol=1e-5, atol=1e-9 * float(whole.max()))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("long")
 def test_no_deletion_is_followed_to_the_end_of_the_text(
     model: Any, text: list[str], monkeypatch: pytest.MonkeyPatch

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 import verax
-from verax.exams.erasure.exam import affine_states
-from verax.importance.deletion.several import logits_without_sets
+from support.errors import raises
+from support.internals import affine_states
+from verax.importance import logits_without_sets
 
 ENCODERS = ["none", "mlp", "conv", "bilstm", "transformer"]
 TEXTS = ["w1 w2 w3 w4 w5 w6", "w7 w8", "w3 w1 w9 w2"]
@@ -74,7 +75,7 @@ def test_sentences_are_masked_and_not_unattended(make_model: Callable[..., Any])
     removed[0, 1] = True
     found = logits_without_sets(model, trace, torch.tensor([0]), removed, operator="mask")
     assert torch.allclose(found, model.logits(["w1 unheard-of . w3 w4 ."]), atol=1e-6)
-    with pytest.raises(verax.VeraxError, match="operator 'attention'"):
+    with raises("option.unknown-value", "attention"):
         logits_without_sets(model, trace, torch.tensor([0]), removed, operator="attention")
 
 
@@ -93,5 +94,5 @@ def test_a_function_masks_where_it_has_a_mask() -> None:
     logits_without_sets(model, trace, torch.tensor([0]), removed, operator="mask")
     assert asked[-1] == "# two# three#"
     assert verax.from_predict(function, ["a", "b"]).operators == ("delete",)
-    with pytest.raises(verax.VeraxError, match="mask is ' ': give the string"):
+    with raises("option.wrong-type", "mask", " "):
         verax.from_predict(function, ["a", "b"], mask=" ")

@@ -14,11 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from verax.functional import softmax
 from verax.importance import IMPORTANCES, register_importance
-from verax.models.encoders import ENCODERS, Encoder, register_encoder
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.options import ModelOptions
-from verax.models.projections import PROJECTIONS, register_projection, softmax
+from verax.models import (
+    ENCODERS,
+    PROJECTIONS,
+    Encoder,
+    HashedDropout,
+    ModelOptions,
+    register_encoder,
+    register_projection,
+)
 
 
 class Packed(Encoder):

@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from verax.models.attention import Additive, Dot, pool
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head, decisions, probabilities
+from verax.functional import pool
+from verax.models import HashedDropout, Head, decisions, probabilities
+from verax.models.attention import Additive, Dot
 
 
 def test_additive_is_v_tanh_of_an_affine_map() -> None:

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from verax.corpora.encoded import EncodedDocuments
-from verax.corpora.ragged import Ragged
+from support.internals import CachedOutputs, EncodedDocuments, Ragged
 from verax.models import AttentionClassifier, probabilities
-from verax.models.divergence_between import CachedOutputs
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -24,6 +22,7 @@ SLOTS: list[tuple[int, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "slot"), SLOTS)
 @pytest.mark.parametrize("max_tokens", [16_384, 100])
 def test_a_batch_finds_what_each_of_its_documents_was_given(

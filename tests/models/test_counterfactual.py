@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch import Tensor, nn
 
-from verax.models import AttentionClassifier
-from verax.models.counterfactual import logits_under, permuted, uniform
-from verax.models.trace import Trace
+from support.internals import uniform_weights as uniform
+from verax.functional import permuted
+from verax.models import AttentionClassifier, Trace, logits_under
 
 Make = Callable[..., AttentionClassifier]
 TEXTS = [
@@ -138,6 +138,7 @@ masks = st.integers(1, 9).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(masks)
 def test_uniform_gives_each_item_its_share(rows: list[list[bool]]) -> None:
     mask = torch.tensor([[True, *row] for row in rows])
@@ -151,6 +152,7 @@ def test_uniform_gives_each_item_its_share(rows: list[list[bool]]) -> None:
 # -- permuted
 
 
+@pytest.mark.slow
 @given(masks, st.integers(0, 2**32 - 1), st.booleans())
 def test_weights_are_dealt_out_to_a_rows_own_items(
     rows: list[list[bool]], seed: int, double: bool

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from verax.corpora.encoded import EncodedDocuments
-from verax.models import AttentionClassifier
+from support.internals import EncodedDocuments, Objective
+from verax.models import AttentionClassifier, HashedDropout
 from verax.models.encoders import convolution
-from verax.models.hashed_dropout import HashedDropout
-from verax.training.objective import Objective
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]

@@ -7,10 +7,17 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from support.internals import (
+    Join,
+    Orders,
+    PrenormTransformer,
+    Recurrent,
+    Transformer,
+    make_encoder,
+    sinusoids,
+)
+from support.internals import RecurrentPart as Part
 from verax.models import ModelOptions
-from verax.models.encoders import Recurrent, Transformer, make_encoder
-from verax.models.encoders.recurrent import Join, Orders, Part
-from verax.models.encoders.transformer import PrenormTransformer, sinusoids
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
 NAMES = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
@@ -91,6 +98,7 @@ def test_turning_documents_round_equals_torch_over_packed_sequences(cell: str, l
                 torch.testing.assert_close(parameter.grad, twin_grad)
 
 
+@pytest.mark.slow
 def test_parting_and_joining_undo_each_other_and_have_true_gradients() -> None:
     orders = Orders.of(LENGTHS, 7, torch.device("cpu"))
     values = torch.randn(4, 7, 2, dtype=torch.float64, requires_grad=True)

@@ -8,9 +8,9 @@ import pytest
 import torch
 from scipy import stats
 
-from verax.models import AttentionClassifier
-from verax.models.grounding import mask_words, mlm_loss, tying_loss
-from verax.models.hashed_dropout import HashedDropout
+from support.internals import mask_words
+from verax.functional import mlm_loss, tying_loss
+from verax.models import AttentionClassifier, HashedDropout
 
 Make = Callable[..., AttentionClassifier]
 

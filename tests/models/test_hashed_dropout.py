@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from verax.models.hashed_dropout import HashedDropout
+from verax.models import HashedDropout
 
 
 def noise(documents: int = 40, width: int = 30, seed: int = 0, step: int = 0) -> HashedDropout:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.models.hashed_dropout import HashedDropout
+from verax.models import HashedDropout
 
 A, B, GOLDEN = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 0x9E3779B97F4A7C15
 ALL = 2**64 - 1

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from verax.models import AttentionClassifier
-from verax.models.attention import pool
-from verax.models.hierarchical import HierarchicalClassifier
+from verax.functional import pool
+from verax.models import AttentionClassifier, HierarchicalClassifier
 
 Make = Callable[..., AttentionClassifier]
 ONE_SENTENCE = [["w1", "good0_1", "w7"], ["w2", "w3", "w4", "good1_2", "w9", "."], ["w5"]]

@@ -18,12 +18,16 @@ from torch import Tensor
 from torch.nn import functional
 
 import verax
-from verax.corpora.batch import Batch
-from verax.corpora.encoded import EncodedDocuments
-from verax.corpora.vocabulary import EOS, PAD, SOS, SPECIALS, UNK
+from support.internals import (
+    PRIVATE_DROP_EMBEDDED,
+    PRIVATE_MASKING,
+    EncodedDocuments,
+    Masking,
+    Objective,
+)
+from verax.corpora import EOS, PAD, SOS, SPECIALS, UNK, Batch
+from verax.functional import tying_loss
 from verax.models import AttentionClassifier
-from verax.models.grounding import Masking, tying_loss
-from verax.training.objective import Objective
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -33,6 +37,7 @@ LEVELS = [{"hierarchical": False}, {"hierarchical": True}]
 # -- tying
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 4).flatmap(
         lambda width: st.lists(
@@ -63,6 +68,7 @@ def test_tying_loss_is_a_sum_over_words(rows: list[list[bool]], size: int) -> No
     torch.testing.assert_close(embedded.grad, -slope)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 def test_tying_in_the_objective_is_the_mean_over_the_words_of_the_texts(
     make_model: Make, planted: verax.Corpus, encoded: Encode, level: dict[str, bool]
@@ -98,7 +104,8 @@ def masked(
     """What is masked of some documents in so many steps of training."""
     batch = documents.batch(rows, model.device)
     objective = Objective(model, None, 0)
-    return [(batch, objective._masking(batch, objective.noise(batch, s))) for s in range(steps)]
+    mask = getattr(objective, PRIVATE_MASKING)
+    return [(batch, mask(batch, objective.noise(batch, s))) for s in range(steps)]
 
 
 def together(parts: list[Tensor]) -> Tensor:
@@ -229,15 +236,15 @@ def test_classes_are_decided_from_the_clean_text_and_words_from_the_corrupted_on
     model = make_model(grounding="mlm", strength=0.7, mask_probability=0.4, **level)
     batch = encoded(model).batch(np.arange(9), model.device)
     objective = Objective(model, None, 0)
-    masking = objective._masking(batch, objective.noise(batch, 5))
+    masking = getattr(objective, PRIVATE_MASKING)(batch, objective.noise(batch, 5))
     entered: list[Tensor] = []
-    drop = model._drop_embedded
+    drop = getattr(model, PRIVATE_DROP_EMBEDDED)
 
     def watch(embedded: Tensor, noise: object) -> Tensor:
         entered.append(embedded.detach().clone())
         return drop(embedded, noise)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(model, "_drop_embedded", watch)
+    monkeypatch.setattr(model, PRIVATE_DROP_EMBEDDED, watch)
     loss = objective(batch, 5, objective.counts([batch], 5))
     clean, corrupted = entered
     table = model.embedding.weight.detach()

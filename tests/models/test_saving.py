@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import verax
-from verax.errors import VeraxError
+from support.errors import raises
+from support.internals import checksum_of
 from verax.models import AttentionClassifier
-from verax.schema import checksum_of
 
 Make = Callable[..., AttentionClassifier]
 
@@ -57,6 +57,7 @@ def test_a_trained_model_keeps_history_record_and_test_scores(
     }
 
 
+@pytest.mark.slow
 def test_the_same_training_saves_the_same_bytes(planted: verax.Corpus, tmp_path: Path) -> None:
     for name in ("a", "b"):
         verax.train(planted, epochs=1, dropout_embedding=0.3, seed=3).save(tmp_path / name)
@@ -76,7 +77,7 @@ def test_saving_again_keeps_what_someone_put_beside_the_model(
 ) -> None:
     make_model().save(tmp_path / "m")
     (tmp_path / "m" / "notes.txt").write_text("mine")
-    with pytest.raises(VeraxError, match="holds other files"):
+    with raises("output.occupied"):
         make_model().save(tmp_path / "m")
     assert (tmp_path / "m" / "notes.txt").read_text() == "mine"
 
@@ -84,24 +85,24 @@ def test_saving_again_keeps_what_someone_put_beside_the_model(
 def test_a_foreign_folder_is_not_overwritten(make_model: Make, tmp_path: Path) -> None:
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "mum.txt").write_text("dear")
-    with pytest.raises(VeraxError, match="holds other files"):
+    with raises("output.occupied"):
         make_model().save(tmp_path / "letters")
     assert (tmp_path / "letters" / "mum.txt").read_text() == "dear"
 
 
 def test_what_is_no_model_is_refused(make_model: Make, tmp_path: Path) -> None:
-    with pytest.raises(VeraxError, match="not a saved model"):
+    with raises("model.missing"):
         verax.load(tmp_path)
     make_model().save(tmp_path / "m")
     weights = tmp_path / "m" / "model.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[:100])
-    with pytest.raises(VeraxError, match="has other contents than were written"):
+    with raises("model.unreadable"):
         verax.load(tmp_path / "m")
     weights.write_bytes(whole)
     config = tmp_path / "m" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "format": 99}))
-    with pytest.raises(VeraxError, match="format 99"):
+    with raises("result.other-format", "99"):
         verax.load(tmp_path / "m")
 
 
@@ -111,9 +112,9 @@ def test_another_librarys_model_folder_is_neither_loaded_nor_overwritten(
     (tmp_path / "bert").mkdir()
     (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "bert" / "model.safetensors").write_bytes(b"weights")
-    with pytest.raises(VeraxError, match="not a saved model"):
+    with raises("model.missing"):
         verax.load(tmp_path / "bert")
-    with pytest.raises(VeraxError, match="holds other files"):
+    with raises("output.occupied"):
         make_model().save(tmp_path / "bert")
     assert (tmp_path / "bert" / "model.safetensors").read_bytes() == b"weights"
 
@@ -123,7 +124,7 @@ def test_a_config_with_parts_missing_is_told(make_model: Make, tmp_path: Path) -
     config = tmp_path / "m" / "config.json"
     kept = {k: v for k, v in json.loads(config.read_text()).items() if k != "tokeniser"}
     config.write_text(json.dumps(kept))
-    with pytest.raises(VeraxError, match="has no 'tokeniser'"):
+    with raises("model.unreadable", "tokeniser"):
         verax.load(tmp_path / "m")
 
 
@@ -158,48 +159,49 @@ def spoilt(
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "names"),
     [
-        (lambda v: v.fill_(float("nan")), "holds what is no number, or infinite"),
-        (lambda v: v.fill_(float("inf")), "holds what is no number, or infinite"),
-        (lambda v: v.to(torch.int8), "is torch.int8 of shape .*, expected torch.float32"),
-        (lambda v: v.double(), "is torch.float64 of shape .*, expected torch.float32"),
-        (lambda v: v.reshape(-1), r"is torch.float32 of shape \(12,\), expected torch.float32"),
+        (lambda v: v.fill_(float("nan")), ()),
+        (lambda v: v.fill_(float("inf")), ()),
+        (lambda v: v.to(torch.int8), ("torch.int8", "torch.float32")),
+        (lambda v: v.double(), ("torch.float64", "torch.float32")),
+        (lambda v: v.reshape(-1), ("torch.float32", "(12,)")),
     ],
 )
 def test_weights_that_are_not_of_the_model_are_refused(
-    value: Callable[[torch.Tensor], torch.Tensor], message: str, make_model: Make, tmp_path: Path
+    value: Callable[[torch.Tensor], torch.Tensor],
+    names: tuple[str, ...],
+    make_model: Make,
+    tmp_path: Path,
 ) -> None:
     def change(weights: dict[str, torch.Tensor]) -> None:
         weights["head.linear.weight"] = value(weights["head.linear.weight"])
 
-    with pytest.raises(
-        VeraxError, match=f"cannot load weights from .*head.linear.weight {message}"
-    ):
+    with raises("model.unreadable", "head.linear.weight", *names):
         verax.load(spoilt(make_model, tmp_path / "m", change))
 
 
 def test_weights_too_many_or_too_few_are_refused(make_model: Make, tmp_path: Path) -> None:
-    with pytest.raises(VeraxError, match=r"head\.linear\.bias is missing"):
+    with raises("model.unreadable"):
         verax.load(
             spoilt(make_model, tmp_path / "few", lambda w: w.pop("head.linear.bias") and None)
         )
-    with pytest.raises(VeraxError, match="'more' is not of this model"):
+    with raises("model.unreadable", "more"):
         verax.load(spoilt(make_model, tmp_path / "many", lambda w: w.update(more=torch.zeros(1))))
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "code"),
     [
-        (lambda words: [*words[:-1], words[0]], "twice"),
-        (lambda words: [*words[:-1], None], "is None: expected text"),
-        (lambda words: dict.fromkeys(words), "expected a list"),
-        (lambda words: [*words, "more"], "embedding.weight is torch.float32 of shape"),
-        (lambda words: [], "expected 1 or more"),
+        (lambda words: [*words[:-1], words[0]], "model.unreadable"),
+        (lambda words: [*words[:-1], None], "model.unreadable"),
+        (lambda words: dict.fromkeys(words), "model.unreadable"),
+        (lambda words: [*words, "more"], "model.unreadable"),
+        (lambda words: [], "model.unreadable"),
     ],
 )
 def test_vocabularies_that_are_not_of_the_model_are_refused(
-    words: Callable[[list[str]], Any], message: str, make_model: Make, tmp_path: Path
+    words: Callable[[list[str]], Any], code: str, make_model: Make, tmp_path: Path
 ) -> None:
     make_model().save(tmp_path / "m")
     file, config = tmp_path / "m" / "vocabulary.json", tmp_path / "m" / "config.json"
@@ -207,7 +209,7 @@ def test_vocabularies_that_are_not_of_the_model_are_refused(
     values = json.loads(config.read_text())
     values["files"]["vocabulary.json"] = checksum_of(file.read_bytes())
     config.write_text(json.dumps(values))
-    with pytest.raises(VeraxError, match=message):
+    with raises(code):
         verax.load(tmp_path / "m")
 
 
@@ -220,23 +222,12 @@ def test_sizes_that_the_weights_do_not_have_are_never_allocated(
     values = json.loads(config.read_text())
     values["model"]["hidden_size"] = 2**16
     config.write_text(json.dumps(values))
-    with pytest.raises(VeraxError, match=r"they are not of this config\.json"):
+    with raises("model.unreadable", "config.json"):
         verax.load(tmp_path / "m")
     values["model"]["hidden_size"] = 2**31
     config.write_text(json.dumps(values))
-    with pytest.raises(VeraxError, match="'hidden_size' is 2147483648: it must be at most 65536"):
+    with raises("model.unreadable", "hidden_size", "2147483648", "65536"):
         verax.load(tmp_path / "m")
-
-
-def test_a_model_saved_before_there_were_checksums_is_loaded(
-    make_model: Make, tmp_path: Path
-) -> None:
-    make_model().save(tmp_path / "m")
-    config = tmp_path / "m" / "config.json"
-    values = json.loads(config.read_text())
-    del values["files"]
-    config.write_text(json.dumps(values))
-    assert verax.load(tmp_path / "m").classes == ["0", "1"]
 
 
 def test_a_flipped_bit_of_the_weights_is_noticed(make_model: Make, tmp_path: Path) -> None:
@@ -245,5 +236,5 @@ def test_a_flipped_bit_of_the_weights_is_noticed(make_model: Make, tmp_path: Pat
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    with pytest.raises(VeraxError, match=r"model\.safetensors has other contents"):
+    with raises("model.unreadable", "model.safetensors"):
         verax.load(tmp_path / "m")

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import verax
-from verax.errors import VeraxError
+from support.errors import raises
+from support.internals import VERSION_FILE, source_fingerprint
 from verax.models import AttentionClassifier, GuidedClassifier
-from verax.version import source_fingerprint
 
 TEXTS = ["w1 Unheard-of W2 . w3 .", "w4"]
 
@@ -46,7 +46,7 @@ def test_words_of_numbers_alone_are_not_known(
     encoded = model.read(planted.test)
     geometry = torch.from_numpy(encoded.geometry(np.arange(3)))
     trace = model.trace(encoded.laid_out(geometry, 64))
-    with pytest.raises(VeraxError, match="this trace is of numbers alone"):
+    with raises("text.missing"):
         _ = trace.words
 
 
@@ -104,7 +104,7 @@ def test_the_source_has_a_fingerprint(tmp_path: Path, monkeypatch: pytest.Monkey
         ending = b"\n" if name == "one" else b"\r\n"
         (package / "room" / "file.py").write_bytes(b"x = 1" + ending)
         (package / "notes.txt").write_text(name)
-        monkeypatch.setattr("verax.version.__file__", str(package / "version.py"))
+        monkeypatch.setattr(VERSION_FILE, str(package / "version.py"))
         source_fingerprint.cache_clear()
         made[name] = source_fingerprint()
     assert made["one"] == made["two"] != found

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid import read_study
-from verax.studies.grid.study import Hardware
-from verax.studies.running.runner import Runner
+from support.internals import Runner
+from verax.studies import Hardware, HereEngine, Store, read_study
 from verax.studies.running.watching import Ran
-from verax.studies.store.store import Store
 
 
 class InProcess(HereEngine):

@@ -9,13 +9,8 @@ from typing import Any
 import pandas as pd
 from made_up_results import crossed, made_up_results, number
 
-from verax.papers.checking import Checked
-from verax.papers.claims import Claim, Finding
-from verax.papers.comparing import above
-from verax.papers.exhibits import Exhibit, entry, frame
-from verax.papers.paper import Paper
-from verax.papers.results import PaperResults
-from verax.papers.verdicts import Part
+from support.internals import Exhibit, Part, above, entry, frame
+from verax.papers import Checked, Claim, Finding, Paper, PaperResults
 
 LONG = 200
 
@@ -60,6 +55,7 @@ PAPER = Paper(
         Exhibit("figure3", "chart data", _long),
     ),
     probed={"JS": "t/r|s/c"},
+    kept=("sst",),
     claims=(
         Claim(2, "never seen", "figure 2", _missing, "unseen", cause={"corpus": "not at hand"}),
         Claim(1, "a | b is larger", "table 1", _judge, "a | b", 1, cause={"test": "a bound"}),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from verax.papers.numbers import SeedMean
-from verax.papers.results import PaperResults
+from support.internals import SeedMean
+from verax.papers import PaperResults
 
 Numbers = Mapping[tuple[str, str, str], float]
 """(table, row, column) → value."""

@@ -10,12 +10,10 @@ import pandas as pd
 import pytest
 from made_up_paper import PAPER, checked, trial, with_another_corpus, with_probes
 
-from verax.errors import VeraxError
-from verax.papers import SCALES, Checked, Paper, check_paper, papers
-from verax.papers.exhibits import MEASURED
+from support.errors import raises
+from support.internals import CANNOT, DOES_NOT, IN_PART, MEASURED, REPLICATES
+from verax.papers import SCALES, Checked, Paper, PaperResults, check_paper, papers
 from verax.papers.judging import Aside
-from verax.papers.results import Missing, PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 
 
 def no_constants(name: str) -> None:
@@ -39,6 +37,7 @@ def test_what_the_paper_is_about_comes_first() -> None:
     assert [one.claim.id for one in checked().ranked] == [1, 2]
 
 
+@pytest.mark.slow
 def test_page_claims_and_tables_are_written(tmp_path: Path) -> None:
     written = checked().write(tmp_path / "new" / "folder")
     folder = tmp_path / "new" / "folder"
@@ -49,6 +48,7 @@ def test_page_claims_and_tables_are_written(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     checked().write(tmp_path / "a")
     checked().write(tmp_path / "b")
@@ -58,6 +58,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     assert contents(tmp_path / "a") == before
 
 
+@pytest.mark.slow
 def test_claims_are_json_with_their_numbers(tmp_path: Path) -> None:
     # with one seed there are NaNs to be kept out
     for seeds in [(1, 2, 3), (1,)]:
@@ -90,14 +91,15 @@ def test_tables_have_the_keys_of_all_cells(tmp_path: Path) -> None:
     assert found["value"][0] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(VeraxError, match="cannot write"):
+    with raises("output.not-writable"):
         checked().write(tmp_path / "file")
 
 
 def test_no_results_are_missing(tmp_path: Path) -> None:
-    with pytest.raises(Missing, match="no finished study"):
+    with raises("result.unfinished"):
         check_paper(PAPER, tmp_path)
 
 
@@ -107,6 +109,7 @@ def test_results_without_anything_of_the_paper_decide_nothing() -> None:
     assert Checked(PAPER, others).counts[CANNOT] == 2
 
 
+@pytest.mark.slow
 def test_probes_are_a_table_and_judge_nothing(tmp_path: Path) -> None:
     alone, beside = checked(), with_probes()
     assert beside.to_json() == alone.to_json()

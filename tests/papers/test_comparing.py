@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.papers.comparing import above, below, larger
-from verax.papers.numbers import SeedMean, as_json
+from support.internals import SeedMean, above, as_json, below, larger
 
 NAN = math.nan
 # told apart by more than rounding, so that SciPy does not warn of constant values
@@ -23,6 +22,7 @@ def of(*values: float, name: str = "cell", interval: tuple[float, float] = (NAN,
     return SeedMean.of(values, [f"{name}{i}" for i in range(len(values))], 10, interval)
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS, st.sampled_from([0.0, 0.5, -1.0]))
 def test_two_models_are_compared_by_welchs_interval(
     a: list[float], b: list[float], by: float
@@ -35,6 +35,7 @@ def test_two_models_are_compared_by_welchs_interval(
     assert (found.low, found.high) == pytest.approx((both.low, both.high), abs=1e-6)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(*[st.integers(-50, 50).map(lambda n: n / 8)] * 2), min_size=2, max_size=6)
 )
@@ -51,6 +52,7 @@ def test_numbers_of_the_same_models_are_compared_seed_by_seed(
     assert (found.a, found.b) == (a, b)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(-50, 50).map(lambda n: n / 8))
 def test_a_bound_is_compared_by_students_interval(values: list[float], bound: float) -> None:
     assume(len(set(values)) > 1)

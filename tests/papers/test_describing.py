@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from in_process import run_here
 
+from support.errors import raises
 from verax.cli import main
-from verax.corpora.loading import load_corpus
-from verax.errors import VeraxError
+from verax.corpora import load_corpus
 from verax.papers import PaperResults, paper
 from verax.papers.describing import describe_corpora, write_corpora
 from verax.papers.showing import with_words
@@ -36,6 +36,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_corpora_are_described_as_cells_read_them(ran: Path) -> None:
     (row,) = describe_corpora(TUTEK, ran).to_dict("records")
     corpus = load_corpus("rotten_tomatoes", **READING)
@@ -48,6 +49,7 @@ def test_corpora_are_described_as_cells_read_them(ran: Path) -> None:
     assert (row["vocabulary"], row["min_df"]) == (len(frequent), 2)
 
 
+@pytest.mark.slow
 def test_what_is_described_is_found_again(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["papers", "corpora", TUTEK.name, "--results", str(ran)]) == 0
     assert "rotten_tomatoes" in capsys.readouterr().out
@@ -65,10 +67,11 @@ def test_what_is_described_is_found_again(ran: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_folder_without_cells_has_no_corpora(tmp_path: Path) -> None:
-    with pytest.raises(VeraxError, match="holds no finished cell"):
+    with raises("result.unfinished"):
         describe_corpora(TUTEK, tmp_path)
 
 
+@pytest.mark.slow
 def test_words_of_built_in_reviews_are_beside_their_places(ran: Path) -> None:
     results = PaperResults.open(ran)
     assert results.probes is not None

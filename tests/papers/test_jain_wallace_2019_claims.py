@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_results import crossed, made_up_results
 
-from verax.papers.claims import Finding
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from support.internals import CANNOT, DOES_NOT, IN_PART, REPLICATES, SUMMARY
+from verax.papers import Finding, PaperResults, paper
 
 PAPER = paper("jain-wallace-2019")
 
@@ -151,6 +149,7 @@ def test_peaked_attention_may_matter_to_a_model() -> None:
     assert check(5, world(moved)).verdict == IN_PART
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from([0.1, 0.45, 0.55, 0.9]), min_size=4, max_size=4))
 def test_weak_means_weak_everywhere(taus: list[float]) -> None:

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from made_up_results import crossed, made_up_results
 
-from verax.papers.exhibits import MEASURED
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
+from support.internals import MEASURED, SUMMARY
+from verax.papers import PaperResults, paper
 
 PAPER = paper("jain-wallace-2019")
 
@@ -59,6 +58,7 @@ def one(table: pd.DataFrame, **labels: str) -> pd.Series:
     return table.iloc[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", PAPER.exhibits, ids=lambda exhibit: exhibit.name)
 def test_columns_are_labels_measure_and_what_was_measured(exhibit: Any) -> None:
     columns = list(made(exhibit.name))
@@ -66,6 +66,7 @@ def test_columns_are_labels_measure_and_what_was_measured(exhibit: Any) -> None:
     assert columns[0] == "corpus"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exhibit", PAPER.exhibits, ids=lambda exhibit: exhibit.name)
 def test_with_nothing_only_published_numbers_are_there(exhibit: Any) -> None:
     cells = pd.DataFrame([{"cell": "a", "part": "sst", "corpus": "sst", "seed": 1}])
@@ -75,6 +76,7 @@ def test_with_nothing_only_published_numbers_are_there(exhibit: Any) -> None:
     assert table.empty == (exhibit.name in ("permutation", "adversary"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "published", "value"),
     [
@@ -120,6 +122,7 @@ def test_corpora_that_are_not_at_hand_are_rows_without_a_value() -> None:
     assert {"sst", "imdb", "20news_sports", "ag_news", "anemia", "diab"} == set(table["corpus"])
 
 
+@pytest.mark.slow
 def test_a_mean_that_the_authors_have_none_of_is_nan() -> None:
     """Of their Average with dot attention on IMDB only the share of p-values is a number."""
     table = made("table2")
@@ -129,6 +132,7 @@ def test_a_mean_that_the_authors_have_none_of_is_nan() -> None:
     assert own["published"].tolist() == [84.0]
 
 
+@pytest.mark.slow
 def test_performance_is_in_shares_on_both_sides() -> None:
     labels = {"corpus": "sst", "encoder": "bilstm", "attention": "additive"}
     table = made("performance")
@@ -139,6 +143,7 @@ def test_performance_is_in_shares_on_both_sides() -> None:
         assert (row["published"], row["value"]) == pytest.approx(pair)
 
 
+@pytest.mark.slow
 def test_the_size_of_a_sampled_split_is_not_claimed() -> None:
     whole = one(made("table1"), corpus="sst", measure="test documents")
     assert (whole["published"], whole["value"]) == (863 + 862, 1700.0)

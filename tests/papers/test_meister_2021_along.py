@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.papers.meister_2021.functions import SUPPORT, along
-from verax.papers.numbers import SeedMean
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
+from support.internals import SUMMARY, SUPPORT, SeedMean, along
+from verax.papers import PaperResults, paper
 
 PAPER = paper("meister-2021")
 
@@ -46,6 +44,7 @@ def correlation(results: PaperResults, kind: str = "tau") -> SeedMean | None:
     return along(point, kind, "/".join(WHAT))
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32 - 1), tied=st.booleans())
 def test_each_seed_is_scipys(seed: int, tied: bool) -> None:

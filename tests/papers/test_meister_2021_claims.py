@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 from made_up_results import Numbers, crossed, made_up_results
 
-from verax.papers.checking import Checked
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from support.internals import CANNOT, DOES_NOT, IN_PART, REPLICATES, SUMMARY
+from verax.papers import Checked, PaperResults, paper
 
 PAPER = paper("meister-2021")
 
@@ -155,6 +153,7 @@ def test_models_of_table_1_decide_claim_1_and_sparsegen_is_reported() -> None:
     assert finding.ours == "τ-b 0.90 for 0.40"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slope", "sign"), [(-0.05, True), (0.05, False)])
 def test_claim_4_has_the_printed_sign_and_the_opposite_words(slope: float, sign: bool) -> None:
     """Whichever way entropy goes along λ, one of the two is so and the other is not."""
@@ -172,6 +171,7 @@ def test_claim_4_has_nothing_to_judge_where_entropy_stays_as_it_is() -> None:
     assert CLAIMS[4].check(world(entropies(lambda c: 0.5))).verdict == CANNOT
 
 
+@pytest.mark.slow
 def test_claim_6_is_of_imdb() -> None:
     """What happens elsewhere is generalisation, and does not decide."""
 

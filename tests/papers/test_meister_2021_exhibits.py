@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 from made_up_results import Numbers, made_up_results
 
-from verax.papers.exhibits import MEASURED
-from verax.papers.meister_2021.functions import symlog
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
+from support.internals import MEASURED, SUMMARY, symlog
+from verax.papers import PaperResults, paper
 
 PAPER = paper("meister-2021")
 

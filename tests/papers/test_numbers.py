@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.papers.exhibits import entry
-from verax.papers.numbers import BOTH, DOCUMENTS, SEEDS, SeedMean, as_json
+from support.internals import OVER_DOCUMENTS as DOCUMENTS
+from support.internals import OVER_SEEDS as SEEDS
+from support.internals import SeedMean, as_json, entry
+from verax.papers.numbers import BOTH
 
 NAN = math.nan
 VALUES = st.lists(st.floats(-100, 100), min_size=2, max_size=8)
@@ -22,6 +24,7 @@ def of(*values: float, interval: tuple[float, float] = (NAN, NAN), n: int = 7) -
     return SeedMean.of(values, [f"cell{i}" for i in range(len(values))], n, interval)
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_seeds_have_students_interval(values: list[float]) -> None:
     number = of(*values)
@@ -60,6 +63,7 @@ def test_a_seed_without_a_value_has_no_say() -> None:
     assert (nothing.seeds, nothing.over) == (0, "none")
 
 
+@pytest.mark.slow
 def test_beyond_is_where_the_mean_of_other_seeds_would_not_fall() -> None:
     """Of equally good runs one in twenty is beyond, whatever the numbers of seeds on each side."""
     draw = np.random.default_rng(0)
@@ -71,6 +75,7 @@ def test_beyond_is_where_the_mean_of_other_seeds_would_not_fall() -> None:
         assert np.mean(beyond) == pytest.approx(0.05, abs=0.0104)
 
 
+@pytest.mark.slow
 @given(VALUES, st.integers(1, 9), st.floats(-200, 200))
 def test_beyond_is_the_prediction_interval(
     values: list[float], runs: int, published: float

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with_probes
 
-from verax.papers.exhibits import Exhibit, entry, frame
-from verax.papers.numbers import SeedMean
-from verax.papers.page import MOST_ROWS, markdown, page, shown
-from verax.papers.paper import Paper
-from verax.papers.registry import papers
-from verax.papers.screen import TRIAL, farther
-from verax.papers.verdicts import CANNOT, DOES_NOT, REPLICATES
+from support.internals import (
+    CANNOT,
+    DOES_NOT,
+    MOST_PAGE_ROWS,
+    MOST_ROWS,
+    REPLICATES,
+    TRIAL,
+    Exhibit,
+    SeedMean,
+    entry,
+    farther,
+    frame,
+)
+from support.internals import (
+    page_markdown as markdown,
+)
+from support.internals import (
+    page_shown as shown,
+)
+from support.internals import (
+    paper_page as page,
+)
+from verax.papers import Paper, papers
 
 NAN = float("nan")
 
@@ -131,6 +148,18 @@ def test_long_exhibits_are_linked_and_empty_ones_said_to_be() -> None:
     assert "table1: a table</summary>\n\nOne note.\n\n|" in text
 
 
+def test_an_exhibit_of_very_many_rows_is_named_by_its_command_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("page", "checking"):
+        monkeypatch.setattr(f"verax.papers.{module}.MOST_KEPT", LONG - 1)
+    text = page(checked())
+    assert f"{LONG} rows: `verax papers table made-up-2020 figure3 --csv` prints them." in text
+    assert "figure3.csv" not in text
+    checked().write(tmp_path)
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["table1.csv"]
+
+
 def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
     text, full = page(trial()), page(checked())
     assert text.startswith(f"# Nobody: Nothing\n\n**{TRIAL}**\n\n")
@@ -140,6 +169,7 @@ def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
     assert TRIAL not in full
 
 
+@pytest.mark.slow
 def test_how_many_numbers_differ_is_told_of_the_tables_and_each_pair_once() -> None:
     """sst is beyond, imdb is not, yelp is not measured."""
     told = "Of 2 published numbers beside ours, 1 are farther than seeds explain."
@@ -180,6 +210,25 @@ def test_commits_are_told_as_they_were() -> None:
     assert tables(page(checked()))[-1][2][-1] == "not recorded"
 
 
+def test_cells_that_no_commit_has_are_counted_by_part() -> None:
+    """Two corpora of three seeds: one in three changed, one in three without a commit."""
+    own = checked()
+    own.results.cells["commit"] = ["0123456789abcdef-dirty", None, "fedcba9876543210"] * 2
+    text = page(own)
+    assert "2 of 6 cells ran with uncommitted changes (`-dirty` below): main 2." in text
+    assert "2 of 6 cells have no recorded commit: main 2." in text
+    own.results.cells["commit"] = "fedcba9876543210"
+    assert "uncommitted" not in page(own)
+    assert "no recorded commit" not in page(own)
+    found = with_probes()
+    found.results.cells["commit"] = "fedcba9876543210"
+    assert found.probes is not None
+    found.probes.cells["commit"] = "0-dirty"
+    number = found.probes.cells["cell"].nunique()
+    assert f"{number} of {number + 6} cells ran with uncommitted changes" in page(found)
+    assert "probes/one-layer" in page(found).partition("uncommitted")[2].partition("\n")[0]
+
+
 def test_it_says_what_is_not_there_yet() -> None:
     own = checked()
     own.results.unfinished["main"] = 4
@@ -187,6 +236,7 @@ def test_it_says_what_is_not_there_yet() -> None:
     assert f"**Not there yet:** 4 cells of main; all of {never}." in page(own)
 
 
+@pytest.mark.slow
 def test_probes_stand_with_their_questions() -> None:
     own = with_probes()
     text = page(own)
@@ -205,7 +255,7 @@ def test_probes_stand_with_their_questions() -> None:
 
 
 def test_many_numbers_of_probes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verax.papers.page.MOST_ROWS", 1)
+    monkeypatch.setattr(MOST_PAGE_ROWS, 1)
     assert "2 rows: [tables/probes.csv](tables/probes.csv)" in page(with_probes())
 
 

@@ -10,12 +10,9 @@ import pytest
 from made_up_results import made_up_results
 from made_up_results import number as mean_of
 
-from verax.papers import NAMES, paper
-from verax.papers.claims import Claim, Comparisons, Finding, Span
-from verax.papers.comparing import above, larger
-from verax.papers.numbers import SeedMean, as_json
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.verdicts import CANNOT, REPLICATES, Part
+from support.internals import CANNOT, REPLICATES, SUMMARY, Part, SeedMean, above, as_json, larger
+from verax.papers import NAMES, Claim, Finding, PaperResults, paper
+from verax.papers.claims import Comparisons, Span
 
 RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,11 @@ from in_process import run_here
 from made_up_paper import PAPER
 
 import verax
-from verax.errors import VeraxError
+from support.errors import raises
 from verax.papers import PaperResults, pack_paper
 from verax.papers.folders import finished_in
 from verax.papers.packing import delta_js_points
-from verax.studies.store import open_study
+from verax.studies import open_study
 
 CORPUS = {"limit": 60, "min_length": 6}
 STUDY: dict[str, Any] = {
@@ -67,6 +70,7 @@ def strings(path: Path) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_few_files_are_written(packed: Path) -> None:
     assert set(contents(packed)) == {
         "delta_js_points.parquet",
@@ -75,6 +79,7 @@ def test_a_few_files_are_written(packed: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_no_document_is_in_them(packed: Path) -> None:
     corpus = verax.load_corpus("rotten_tomatoes", **CORPUS)
     # long enough to be nothing but a piece of that document
@@ -109,6 +114,7 @@ def test_no_column_holds_words(packed: Path) -> None:
         assert not strings(packed / name / "cells.parquet")["verdict"] & texts
 
 
+@pytest.mark.slow
 def test_packing_again_gives_the_same_bytes(ran: Path, packed: Path, tmp_path: Path) -> None:
     before = contents(packed)
     pack_paper(PAPER, ran, packed)
@@ -142,6 +148,7 @@ def test_points_are_those_of_the_erasing_cells(ran: Path, packed: Path) -> None:
     assert found["delta_alpha"].dtype == "float32"
 
 
+@pytest.mark.slow
 def test_parts_of_an_earlier_pack_stay(ran: Path, packed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for part in ("sst", "more"):
@@ -161,27 +168,62 @@ def test_parts_of_an_earlier_pack_stay(ran: Path, packed: Path, tmp_path: Path) 
     }
 
 
+def test_documents_are_packed_of_the_parts_that_figures_draw_alone(
+    ran: Path, packed: Path, tmp_path: Path
+) -> None:
+    pack_paper(replace(PAPER, kept=()), ran, tmp_path)
+    everything = contents(packed)
+    del everything["sst/instances.parquet"], everything["sst/cells.parquet"]
+    found = contents(tmp_path)
+    del found["sst/cells.parquet"]  # it says what was left out
+    assert found == everything
+    assert "single_token_tokens" in open_study(tmp_path / "sst").left_out
+
+
+def test_nothing_is_packed_if_one_cell_ran_with_uncommitted_changes(
+    ran: Path, tmp_path: Path
+) -> None:
+    """Parts are packed in the order of their names: here the last one cannot be."""
+    shutil.copytree(ran, tmp_path / "ran")
+    (key,) = open_study(ran / "sst").done
+    manifest = tmp_path / "ran" / "sst" / "cells" / key / "manifest.json"
+    told = json.loads(manifest.read_text()) | {"commit": f"{'a' * 40}-dirty"}
+    told["sha256"] = _sum(told)
+    manifest.write_text(json.dumps(told))
+    with raises("study.uncommitted", "sst", key):
+        pack_paper(PAPER, tmp_path / "ran", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def _sum(manifest: dict[str, Any]) -> str:
+    """The hash of all else in a manifest, as docs/running.md has it: compact JSON, sorted."""
+    rest = {name: value for name, value in manifest.items() if name != "sha256"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def test_a_folder_without_studies_is_told(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(VeraxError, match="holds no study: give the folder"):
+        with raises("result.missing"):
             pack_paper(PAPER, folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_what_is_packed_is_not_packed_again(packed: Path, tmp_path: Path) -> None:
-    with pytest.raises(VeraxError, match="is packed already"):
+    with raises("result.wrong-kind"):
         pack_paper(PAPER, packed, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_studies_of_another_paper_are_not_packed(ran: Path, packed: Path, tmp_path: Path) -> None:
     other = replace(PAPER, name="meister-2021")
-    with pytest.raises(VeraxError, match=r"'made-up-2020\.more', which is no paper's"):
+    with raises("paper.wrong-results", "made-up-2020.more"):
         pack_paper(other, ran, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     # nor are any put beside another's
     run_here({**STUDY, "name": "meister-2021.one", "seeds": [1]}, tmp_path / "one" / "one")
     before = contents(packed)
-    with pytest.raises(VeraxError, match="which is no paper's: expected meister-2021's"):
+    with raises("paper.wrong-results", "s: expected meister-2021"):
         pack_paper(other, tmp_path / "one", packed)
     assert contents(packed) == before
 

@@ -14,13 +14,13 @@ from made_up_results import crossed, made_up_results
 from made_up_results import number as mean_of
 from scipy import stats
 
-from verax.errors import VeraxError
+from support.errors import raises
+from support.internals import OVER_DOCUMENTS as DOCUMENTS
+from support.internals import OVER_SEEDS as SEEDS
+from support.internals import SUMMARY
+from verax.papers import PaperResults
 from verax.papers.folders import is_study, part_of
-from verax.papers.numbers import DOCUMENTS, SEEDS
-from verax.papers.results import SUMMARY, Missing, PaperResults
-from verax.studies.grid.cell import Cell
-from verax.studies.store import pack
-from verax.studies.store.store import Store
+from verax.studies import Cell, Store, pack
 
 NAN = math.nan
 
@@ -122,9 +122,9 @@ def test_seeds_that_lack_a_number_are_left_out() -> None:
 def test_models_are_not_mixed() -> None:
     cells = [cell(1), cell(1, "conv", lr=0.1)]
     found = results(cells, [number("none-1", 0.2), number("conv-1", 0.4)])
-    with pytest.raises(VeraxError, match="several models: they differ in encoder, lr"):
+    with raises("paper.wrong-results"):
         found.find("t", "r", "c")
-    with pytest.raises(VeraxError, match="several models"):
+    with raises("paper.wrong-results"):
         found.fact("lr", corpus="sst")
     assert mean_of(found, "t", "r", "c", encoder="conv").value == 0.4
     # one of them has no such number, so that nothing is mixed
@@ -250,10 +250,10 @@ def test_a_study_tells_what_it_asks(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_finished_cell_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(Missing, match="holds no finished study"):
+    with raises("result.unfinished"):
         PaperResults.open(tmp_path)
     stored(tmp_path / "sst", "a-paper.sst", [], [a_cell(1)])
-    with pytest.raises(Missing, match="holds no finished study"):
+    with raises("result.unfinished"):
         PaperResults.open(tmp_path)
     assert is_study(tmp_path / "sst")
     assert not is_study(tmp_path)

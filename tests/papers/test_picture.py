@@ -33,6 +33,7 @@ def test_where_nothing_is_published_sides_of_claims_are_drawn() -> None:
     assert points(own).empty
 
 
+@pytest.mark.slow
 def test_the_picture_is_the_same_every_time_and_says_what_it_shows() -> None:
     first, second = (scatter(checked()) for _ in range(2))
     assert first is not None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
 from test_page import head, words
 
+from support.internals import overview, write_overview
+from support.internals import paper_page as page
 from verax.papers import NAMES, Checked, check_paper, paper
-from verax.papers.overview import overview, write_overview
-from verax.papers.page import page
+from verax.studies import open_study
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -20,6 +22,7 @@ def stored(name: str) -> Checked:
     return check_paper(paper(name), RESULTS / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_pages_come_from_results_and_the_first_screen_is_short(name: str, tmp_path: Path) -> None:
     made = stored(name).write(tmp_path)
@@ -34,6 +37,25 @@ def test_pages_come_from_results_and_the_first_screen_is_short(name: str, tmp_pa
     assert "](scatter.svg)" in first
 
 
+def test_the_results_are_small_and_hold_no_page_that_a_command_makes() -> None:
+    """At most 26 MB, of tracked files where this is a repository."""
+    files = [path for path in RESULTS.rglob("*") if path.is_file()]
+    if (RESULTS.parent / ".git").exists():
+        command = ["git", "ls-files", "-z", "."]
+        listed = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=True)
+        files = [RESULTS / name for name in listed.stdout.split("\0") if name]
+    assert len(files) > 300
+    assert not [path for path in files if path.suffix == ".html"]
+    assert sum(path.stat().st_size for path in files) <= 26_000_000
+
+
+def test_every_stored_cell_is_there() -> None:
+    """Probes, and the two studies of grounding and sparsity, among them."""
+    folders = [path.parent for path in RESULTS.rglob("cells.parquet")]
+    keys = [key for folder in folders for key in open_study(folder, every=True).done]
+    assert len(keys) == 1674
+
+
 def test_the_page_of_all_papers_has_a_sentence_of_each(tmp_path: Path) -> None:
     every = [stored(name) for name in NAMES]
     text = overview(every)
@@ -44,6 +66,7 @@ def test_the_page_of_all_papers_has_a_sentence_of_each(tmp_path: Path) -> None:
         assert file.read_bytes() == (RESULTS / file.name).read_bytes(), file.name
 
 
+@pytest.mark.slow
 def test_a_stored_value_changes_page_verdict_and_overview() -> None:
     """Attention that agrees with gradients on one corpus is against claim 1 of Jain & Wallace."""
     own = stored("jain-wallace-2019")
@@ -63,9 +86,10 @@ def test_a_stored_value_changes_page_verdict_and_overview() -> None:
     assert overview([changed]) != line
 
 
+@pytest.mark.slow
 def test_a_published_value_changes_page_and_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all 24 models of Serrano & Smith went the gradient's way, ours would be too few."""
-    from verax.papers import exhibits, quoting
+    from support.internals import exhibits, quoting
 
     real, own = exhibits.published_numbers, stored("serrano-smith-2019")
     before = page(own)

@@ -14,10 +14,8 @@ from test_serrano_smith_2019_worlds import (
     setting,
 )
 
-from verax.papers.claims import Claim
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from support.internals import CANNOT, DOES_NOT, IN_PART, REPLICATES, SUMMARY
+from verax.papers import Claim, PaperResults, paper
 
 PAPER = paper("serrano-smith-2019")
 
@@ -96,6 +94,7 @@ def test_rise_of_medians() -> None:
     assert hanrnn.difference == pytest.approx(0.2 * ((high - middle) - (middle - 0.05**2)))
 
 
+@pytest.mark.slow
 def test_tenths_with_few_documents_have_no_say() -> None:
     rows = [("erasure.delta_js_by_alpha", row, "documents") for row in TENTHS]
     found = claim_of(3).check(made(setting(9, *rows)))

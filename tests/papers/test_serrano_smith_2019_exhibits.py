@@ -9,9 +9,8 @@ import pytest
 from test_serrano_smith_2019_claims import nothing
 from test_serrano_smith_2019_worlds import made
 
-from verax.papers.exhibits import MEASURED, Exhibit
-from verax.papers.registry import paper
-from verax.papers.results import PaperResults
+from support.internals import MEASURED, Exhibit
+from verax.papers import PaperResults, paper
 
 PAPER = paper("serrano-smith-2019")
 
@@ -221,6 +220,7 @@ def test_histogram_of_negatives(results: PaperResults) -> None:
     assert one(frame, corpus="imdb", measure="share of all")["value"] == 5
 
 
+@pytest.mark.slow
 def test_boxes(results: PaperResults) -> None:
     frame = made_again(results, "figure10")
     row = one(frame, corpus="imdb", model="FLANconv", ranking="gradient", measure="median")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.papers.numbers import SeedMean, combined, difference, percent
+from support.internals import SeedMean, difference, percent
+from support.internals import numbers_combined as combined
 
 CELLS = ("a", "b", "c")
 VALUES = st.lists(st.floats(-10, 10), min_size=3, max_size=3)

@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 from made_up_results import crossed, made_up_results
 
-from verax.papers.checking import Checked
-from verax.papers.claims import Claim
-from verax.papers.registry import paper
-from verax.papers.results import PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from support.internals import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from verax.papers import Checked, Claim, PaperResults, paper
 
 PAPER = paper("serrano-smith-2019")
 
@@ -259,6 +256,7 @@ def test_every_claim_has_a_world_against_it() -> None:
     assert sorted(AGAINST) == [claim.id for claim in PAPER.claims] == list(range(1, 18))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "is_aside"), [(100, False), (2000, False), (9000, True)])
 def test_a_corpus_whose_attention_was_not_learnt_is_set_aside(first: int, is_aside: bool) -> None:
     """Of 900 + `first` documents, 10, 69 and 91% are in the first tenth of Δα."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verax.papers.registry import paper
-from verax.papers.results import PaperResults
+import pytest
+
+from verax.papers import PaperResults, paper
 from verax.papers.tutek_snajder_2020.functions import chosen_strengths
 
 PAPER = paper("tutek-snajder-2020")
@@ -13,12 +14,14 @@ PAPER = paper("tutek-snajder-2020")
 RESULTS = Path(__file__).parents[2] / "results" / PAPER.name
 
 
+@pytest.mark.slow
 def test_strengths_are_chosen_from_the_stored_selection() -> None:
     assert PAPER.grid is not None
     stored = PaperResults.open(RESULTS / "selection")
     assert chosen_strengths(stored, PAPER.grid) == PAPER._studies["strengths"]
 
 
+@pytest.mark.slow
 def test_models_of_table_1_have_the_strengths_of_the_papers_rule() -> None:
     chosen = PAPER._studies["strengths"]["best"]
     cells = PaperResults.open(RESULTS).cells

@@ -26,11 +26,9 @@ from tutek_snajder_worlds import (
     world,
 )
 
-from verax.papers.claims import Finding
+from support.internals import CANNOT, DOES_NOT, IN_PART, REPLICATES, SUMMARY
+from verax.papers import Finding, PaperResults, paper
 from verax.papers.exhibits import published_numbers
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 
 PAPER = paper("tutek-snajder-2020")
 

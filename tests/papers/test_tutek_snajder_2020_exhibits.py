@@ -21,9 +21,8 @@ from tutek_snajder_worlds import (
     world,
 )
 
-from verax.papers.exhibits import MEASURED
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
+from support.internals import MEASURED, SUMMARY
+from verax.papers import PaperResults, paper
 
 PAPER = paper("tutek-snajder-2020")
 
@@ -83,6 +82,7 @@ def test_all_are_there() -> None:
     assert [exhibit.name for exhibit in PAPER.exhibits] == list(LABELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LABELS)
 def test_columns_are_as_promised(name: str) -> None:
     assert list(made(name)) == [*LABELS[name], "measure", *MEASURED]
@@ -134,6 +134,7 @@ def test_corpora_that_are_not_at_hand_are_missing(name: str) -> None:
     assert table["published"].notna().sum() == len(PAPER.published(name))
 
 
+@pytest.mark.slow
 def test_other_corpora_have_nothing_published() -> None:
     small = world(corpora=["sst"], keep=lambda c: c["part"] == "sst")
     small.cells["corpus"] = "rotten_tomatoes"
@@ -192,6 +193,7 @@ def test_table6_takes_one_layer_from_table1() -> None:
     assert row["value"] == -LOST["tying"] / 2
 
 
+@pytest.mark.slow
 def test_table1_has_accuracy_and_decisions_beside_f1() -> None:
     """A world in which tied models fall to the positive class: F1 stays, accuracy does not."""
 

@@ -9,20 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.papers.comparing import PaperComparison
-from verax.papers.numbers import SeedMean
-from verax.papers.verdicts import (
+from support.internals import (
     CANNOT,
     DOES_NOT,
     IN_PART,
     MARKS,
     REPLICATES,
     VERDICTS,
+    PaperComparison,
     Part,
-    combined,
+    SeedMean,
     judged,
     lenient,
     strict,
+)
+from support.internals import (
+    verdicts_combined as combined,
 )
 
 ONE = SeedMean.of([1.0], ["a"])
@@ -156,6 +158,7 @@ def appended(parts: list[Part], where: int, one: PaperComparison) -> list[Part]:
     return [*parts[:at], longer, *parts[at + 1 :]]
 
 
+@pytest.mark.slow
 @given(PARTS, st.integers(0, 3), CONTRARY)
 def test_a_contrary_comparison_never_raises_a_verdict(
     parts: list[Part], where: int, one: PaperComparison
@@ -164,6 +167,7 @@ def test_a_contrary_comparison_never_raises_a_verdict(
     assert VERDICTS.index(after) <= VERDICTS.index(judged(parts))
 
 
+@pytest.mark.slow
 @given(PARTS, st.integers(0, 3), SUPPORTING)
 def test_a_supporting_comparison_never_lowers_a_verdict(
     parts: list[Part], where: int, one: PaperComparison
@@ -172,6 +176,7 @@ def test_a_supporting_comparison_never_lowers_a_verdict(
     assert VERDICTS.index(after) >= VERDICTS.index(judged(parts))
 
 
+@pytest.mark.slow
 @RULES
 @given(
     st.lists(KINDS, min_size=1, max_size=9), st.sampled_from([0.5, 2 / 3, 1.0]), TALLIES, CONTRARY

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_results import crossed, made_up_results
 
-from verax.papers.checking import Checked, Judged
-from verax.papers.claims import Finding
+from support.internals import CANNOT, DOES_NOT, IN_PART, REPLICATES, SUMMARY, chosen
+from verax.papers import Checked, Finding, PaperResults, paper
+from verax.papers.checking import Judged
 from verax.papers.points import Grid, Point
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
-from verax.papers.wiegreffe_pinter_2019.functions import at_equal_tvd, chosen
+from verax.papers.wiegreffe_pinter_2019.functions import at_equal_tvd
 
 PAPER = paper("wiegreffe-pinter-2019")
 
@@ -148,6 +146,7 @@ def test_with_nothing_a_claim_cannot_be_told(number: int) -> None:
     assert found.why.startswith("controls and adversaries")
 
 
+@pytest.mark.slow
 def test_as_well_is_within_a_point() -> None:
     """84.2 is within one of 85.0, and 83.8 is not."""
     near, far = ({(CONTROLS, "uniform", "f1"): value} for value in (84.2, 83.8))
@@ -192,6 +191,7 @@ def test_one_lambda_is_no_curve() -> None:
     assert check(4, world(without=single)).verdict == CANNOT
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from([80.0, 82.5, 83.5, 86.0]), min_size=4, max_size=4))
 def test_better_means_better_on_the_corpora_that_decide(scores: list[float]) -> None:

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 from made_up_results import crossed, made_up_results
 
-from verax.papers.exhibits import MEASURED
-from verax.papers.registry import paper
-from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.wiegreffe_pinter_2019.functions import chosen
+from support.internals import MEASURED, SUMMARY, chosen
+from verax.papers import PaperResults, paper
 
 PAPER = paper("wiegreffe-pinter-2019")
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from made_up_results import crossed, made_up_results
 
-from verax.papers.registry import paper
-from verax.papers.results import PaperResults
+from verax.papers import PaperResults, paper
 
 PAPER = paper("tutek-snajder-2020")
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 import verax
-from verax.report.explorer import packed
-from verax.report.page import colours, explorer_script
+from support.internals import colours, explorer_script, packed
 
 WORDS = ["a", "gorgeous", ",", "witty", "film", "that", "never", "quite", "forgives"]
 BIAS = np.array([0.2, -0.3, 0.1])

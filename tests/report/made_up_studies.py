@@ -9,7 +9,7 @@ import pandas as pd
 
 from made_up_summaries import Cell, cell, optimal, summary, survives
 from verax.errors import VeraxError
-from verax.exams.verdict import Verdict
+from verax.exams import Verdict
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 
 LAMS = (-100.0, -1.0, 0.0, 0.97)

@@ -36,6 +36,7 @@ def test_one_that_does_not_start_is_passed_over(bare: Path) -> None:
     assert str(put_chromium(bare, "google-chrome")) == browser.find_chromium()
 
 
+@pytest.mark.slow
 def test_of_several_at_once_one_installs(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = bare / "chromium"
     note = f'echo "$*" >> {bare}/asked; case "$*" in *install*)'

@@ -11,7 +11,8 @@ from test_charts import frame
 
 import verax
 from verax.exams import Verdict, titles
-from verax.report.charts import Chart, charts_of, charts_of_other
+from verax.report import Chart, charts_of
+from verax.report.charts import charts_of_other
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,7 @@ def reversed_title(title: Callable[..., str]) -> Callable[..., str]:
     return lambda *ids: title(*ids)[::-1]
 
 
+@pytest.mark.slow
 def test_other_titles_change_no_chart_but_its_words(
     verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:

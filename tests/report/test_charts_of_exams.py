@@ -10,11 +10,11 @@ import pytest
 from axes import axis_labels
 from test_charts import frame, marks
 
+from support.internals import adversary_summarise as summarise_adversary
+from support.internals import replacement_summarise as summarise_replacement
 from verax.exams import Verdict
-from verax.exams.adversary.summary import summarise as summarise_adversary
-from verax.exams.replacement.summary import summarise as summarise_replacement
-from verax.exams.verdict import summary_frame
-from verax.report.charts import Chart, charts_of
+from verax.exams.authoring import summary_frame
+from verax.report import Chart, charts_of
 
 JSD = {0.01: [0.02, 0.03, 0.31, 0.69], 1.0: [0.3, 0.4, 0.5, 0.69]}
 
@@ -132,6 +132,7 @@ def opposed() -> Verdict:
     return Verdict(tables, {}, summarise_adversary(tables))
 
 
+@pytest.mark.slow
 def test_divergence_and_what_it_costs() -> None:
     charts = named({"a": opposed()})
     drawn = frame(charts["adversary-jsd"])

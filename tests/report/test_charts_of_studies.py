@@ -13,10 +13,11 @@ from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_
 from test_charts import frame, marks
 from vega import check_spec
 
-from verax.errors import VeraxError
+from support.errors import raises
+from support.internals import measure_title
 from verax.exams import Verdict
-from verax.exams.titles import measure_title
-from verax.report.charts import Chart, charts_of_other
+from verax.report import Chart
+from verax.report.charts import charts_of_other
 from verax.report.figures import study_verdicts
 from verax.studies import Adversaries, Comparison, Sweep
 
@@ -27,6 +28,7 @@ def drawn_once(make: Callable[[], Sweep | Adversaries | Comparison]) -> list[Cha
     return charts_of_other(make())
 
 
+@pytest.mark.slow
 def test_means_along_lambda() -> None:
     """A value is 0.1 (k + id + seed), so that the mean at the k-th λ is 0.1 k + 0.1."""
     charts = {chart.name: chart for chart in drawn_once(made_up_sweep)}
@@ -44,6 +46,7 @@ def test_means_along_lambda() -> None:
     }
 
 
+@pytest.mark.slow
 def test_outputs_against_attention() -> None:
     charts = {chart.name: chart for chart in drawn_once(made_up_adversaries)}
     assert set(charts) == {"adversaries-tvd", "adversaries-accuracy"}
@@ -57,6 +60,7 @@ def test_outputs_against_attention() -> None:
     assert "chosen" in charts["adversaries-tvd"].svg()
 
 
+@pytest.mark.slow
 def test_differences_from_the_first() -> None:
     """Of four decisions two fewer survive."""
     comparison = made_up_comparison()
@@ -87,6 +91,7 @@ def test_differences_from_the_first() -> None:
     }
 
 
+@pytest.mark.slow
 def test_no_axis_says_the_same_twice_and_all_is_vega_lite() -> None:
     for make in (made_up_sweep, made_up_adversaries, made_up_comparison):
         for chart in drawn_once(make):
@@ -101,6 +106,7 @@ def test_words_of_the_text_are_on_the_axis() -> None:
     assert {"fine", '&lt;b&gt;�"'} <= set(labels)
 
 
+@pytest.mark.slow
 def test_every_word_of_a_text_is_on_the_axis() -> None:
     words = [f"w{k % 13}" for k in range(30)]
     curves = pd.DataFrame({"model": "plain", "item": range(30), "text": words, "p": 0.5})
@@ -146,5 +152,5 @@ def test_cells_are_named_by_what_varies() -> None:
 
 def test_more_cells_than_a_chart_has_room_for() -> None:
     study = MadeUpStudy({f"k{n}": ("conv", n) for n in range(9)})
-    with pytest.raises(VeraxError, match="has 9 finished cells, and a chart has room for 8"):
+    with raises("chart.too-many"):
         study_verdicts(study)  # type: ignore[arg-type]

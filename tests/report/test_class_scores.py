@@ -49,6 +49,7 @@ def test_scores_are_those_of_scikit_learn(several: tuple[np.ndarray, np.ndarray]
     assert not scores.missing
 
 
+@pytest.mark.slow
 def test_the_page_has_them_as_text(several: tuple[np.ndarray, np.ndarray]) -> None:
     page = report_page(decided(*several, CLASSES))
     assert 'id="classes"' in page
@@ -60,6 +61,7 @@ def test_the_page_has_them_as_text(several: tuple[np.ndarray, np.ndarray]) -> No
     assert "–" in part  # precision of a class that is never decided for
 
 
+@pytest.mark.slow
 def test_documents_without_a_label_are_counted_by_reason() -> None:
     labels = np.array([0, 1, np.nan, np.nan, 7])
     scores = class_scores(decided(labels, np.array([0, 0, 1, 1, 1]), ["a", "b"]))

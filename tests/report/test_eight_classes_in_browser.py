@@ -52,6 +52,7 @@ def page(open_page: Callable[..., Any], written: Path) -> Any:
     return open_page(written, viewport=WINDOW)
 
 
+@pytest.mark.slow
 def test_nothing_is_wider_than_the_page_nor_is_the_eighth_class_cut(page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= WINDOW["width"]
     charts = page.eval_on_selector_all(".drawing", BOXES)
@@ -71,6 +72,7 @@ def test_nothing_is_wider_than_the_page_nor_is_the_eighth_class_cut(page: Any) -
         assert explorer["left"] - 1 <= shown["left"] <= shown["right"] <= explorer["right"] + 1
 
 
+@pytest.mark.slow
 def test_words_are_shown_in_their_direction_and_order(page: Any) -> None:
     """Of a text that begins in Hebrew or Arabic the first word stands at the right."""
     for number in range(4):

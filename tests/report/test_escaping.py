@@ -17,14 +17,11 @@ from made_up_studies import (
 )
 from test_report_page import HOSTILE, Drawn, Elements, judged
 
-from verax.exams.judgement.number import Number
+from support.internals import PagePart as Part
+from support.internals import facts, figures, fill, fold, html_table, markdown, page
+from support.internals import page_text as text
+from verax.exams.authoring import Number
 from verax.report import heat, report_page
-from verax.report.facts import facts
-from verax.report.markdown import markdown
-from verax.report.page import Part, page
-from verax.report.sections import figures
-from verax.report.tables import html_table
-from verax.report.templating import fill, fold, text
 from verax.studies import Adversaries, Comparison, Sweep
 
 IN_TABLES = HOSTILE.replace("\ud800", "")
@@ -104,5 +101,6 @@ def test_a_name_that_a_template_misses_is_an_error_and_no_empty_text() -> None:
         fill("elements", "fold", title="a")
 
 
+@pytest.mark.slow
 def test_the_same_results_make_the_same_bytes() -> None:
     assert report_page(made_up_comparison()) == report_page(made_up_comparison())

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 import verax
+from support.errors import raises
 from verax.cli import main
-from verax.errors import VeraxError
 from verax.models import AttentionClassifier
 
 TEXTS = ["w1 good0_3 w2 .", "w3 <b> w4 ."]
@@ -35,5 +34,5 @@ def test_python_writes_the_page_of_the_command(
 
 
 def test_another_table_is_refused() -> None:
-    with pytest.raises(VeraxError, match=r"give what model\.explain returns"):
+    with raises("result.wrong-kind"):
         verax.report.report_page(pd.DataFrame({"text": [0], "word": ["a"]}))

@@ -20,6 +20,7 @@ def small() -> dict[str, Any]:
     return made_up_documents.small_document()
 
 
+@pytest.mark.slow
 def test_probabilities_are_the_models_own_whatever_is_erased(
     open_page: Open, small: dict[str, Any]
 ) -> None:
@@ -41,6 +42,7 @@ def test_probabilities_are_the_models_own_whatever_is_erased(
         assert erased(page) == []
 
 
+@pytest.mark.slow
 def test_the_smallest_set_flips_the_decision_and_one_word_fewer_does_not(
     open_page: Open, small: dict[str, Any]
 ) -> None:
@@ -60,6 +62,7 @@ def test_the_smallest_set_flips_the_decision_and_one_word_fewer_does_not(
     assert flipped(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["attention", "gradient"])
 def test_an_order_is_followed_until_the_decision_first_differs(
     open_page: Open, small: dict[str, Any], order: str
@@ -84,6 +87,7 @@ def test_an_order_is_followed_until_the_decision_first_differs(
     assert erased(page) == sorted(first)
 
 
+@pytest.mark.slow
 def test_the_adversary_brings_its_own_weights_and_orders(
     open_page: Open, small: dict[str, Any]
 ) -> None:
@@ -123,6 +127,7 @@ def slopes(weights: np.ndarray, logits: np.ndarray, held: int) -> np.ndarray:
     return np.array([probability(weights + s) - probability(weights - s) for s in steps]) / 2e-6
 
 
+@pytest.mark.slow
 def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     open_page: Open,
 ) -> None:
@@ -145,6 +150,7 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     assert page.inner_text(".explorer-progress") == "No erasure changes this decision."
 
 
+@pytest.mark.slow
 def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
     open_page: Open, small: dict[str, Any]
 ) -> None:
@@ -175,6 +181,7 @@ def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
     assert "and 1 more; what deleting them together does was not measured" in told
 
 
+@pytest.mark.slow
 def test_pairs_of_words_all_agree_with_the_closed_form(
     open_page: Open, small: dict[str, Any]
 ) -> None:
@@ -218,6 +225,7 @@ def unsure(classes: int) -> dict[str, Any]:
     return made_up_documents.model([about], bias, classes=[f"kind {c}" for c in range(classes)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 20])
 def test_an_adversary_that_decides_otherwise_is_said_to(open_page: Open, classes: int) -> None:
     page = open_page(made_up_documents.page({"models": [unsure(classes)]}))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from made_up_documents import decoded
 
-from verax.report.page import page as report_page
+from support.internals import page as report_page
 from verax.report.sections import explorer_part
 
 Open = Callable[..., Any]
@@ -46,6 +46,7 @@ def heats(page: Any, reading: int = 0) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_200_documents_are_listed_by_those_in_sight(open_page: Open) -> None:
     documents = [drawn(k, surprise=(float(k), 0.1, 0.1)) for k in range(200)]
     page = open_page(made_up_documents.page({"models": [made_up_documents.model(documents, BIAS)]}))
@@ -61,6 +62,7 @@ def test_200_documents_are_listed_by_those_in_sight(open_page: Open) -> None:
     assert 199 in listed(page)[:3]
 
 
+@pytest.mark.slow
 def test_documents_are_ordered_by_each_surprise_with_the_unknown_last(open_page: Open) -> None:
     surprises = [(1.0, 0.3, 0.5), (3.0, None, -0.2), (2.0, 0.6, None), (2.0, 0.1, 0.9)]
     documents = [drawn(k, surprise=s) for k, s in enumerate(surprises)]
@@ -76,6 +78,7 @@ def test_documents_are_ordered_by_each_surprise_with_the_unknown_last(open_page:
         assert listed(page) == order
 
 
+@pytest.mark.slow
 def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
     open_page: Open,
 ) -> None:
@@ -97,6 +100,7 @@ def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
     assert told() == ["τ −0.25", "τ 0.5", "τ 0.5", "no τ"]
 
 
+@pytest.mark.slow
 def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open) -> None:
     page = open_page(
         made_up_documents.page({"models": [made_up_documents.model([drawn(1), drawn(2)], BIAS)]})
@@ -112,6 +116,7 @@ def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open)
     assert page.is_visible(".explorer-text")
 
 
+@pytest.mark.slow
 def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> None:
     about = drawn(1)
     page = open_page(
@@ -126,6 +131,7 @@ def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> No
     assert listed(page) == [1]
 
 
+@pytest.mark.slow
 def test_search_is_by_word_by_number_and_by_class(open_page: Open) -> None:
     documents = [drawn(k, label=k % 2) for k in range(3)]
     documents.append(drawn(31, tokens=["Tedious", "film", "2"], label=0))
@@ -143,6 +149,7 @@ def test_search_is_by_word_by_number_and_by_class(open_page: Open) -> None:
     assert page.inner_text(".explorer-found") == "4 documents"
 
 
+@pytest.mark.slow
 def test_heat_is_the_value_over_the_largest_and_signs_have_their_own_hue(open_page: Open) -> None:
     about = drawn(1)
     page = open_page(made_up_documents.page({"models": [made_up_documents.model([about], BIAS)]}))
@@ -168,6 +175,7 @@ def test_heat_is_the_value_over_the_largest_and_signs_have_their_own_hue(open_pa
     assert f"probability alone {alone[3]:.3g}" in pointed
 
 
+@pytest.mark.slow
 def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> None:
     first, second = drawn(1, 1), drawn(1, 2)
     alone = drawn(8, 8)
@@ -194,6 +202,7 @@ def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> 
     assert page.locator(".explorer-reading").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1024, 1280])
 def test_the_title_tells_the_model_apart_and_all_buttons_are_in_one_row(
     open_page: Open, width: int
@@ -216,6 +225,7 @@ def test_the_title_tells_the_model_apart_and_all_buttons_are_in_one_row(
     assert len(set(tops)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_are_readable_on_the_strongest_heat(open_page: Open, scheme: str) -> None:
     """WCAG's contrast of ink on heat laid over paper is at least 4.5."""
@@ -256,6 +266,7 @@ def contrast(one: list[int], other: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.slow
 def test_a_phone_shows_it_without_scrolling_sideways_and_nothing_moves_unasked(
     open_page: Open,
 ) -> None:
@@ -273,11 +284,13 @@ def test_a_phone_shows_it_without_scrolling_sideways_and_nothing_moves_unasked(
     )
 
 
+@pytest.mark.slow
 def test_without_documents_it_says_so(open_page: Open) -> None:
     page = open_page(made_up_documents.page({"models": []}))
     assert page.inner_text("#explorer-root") == "No documents were kept to look at."
 
 
+@pytest.mark.slow
 def test_of_many_classes_the_one_decided_for_is_on_top(open_page: Open) -> None:
     bias = np.zeros(20)
     about = made_up_documents.drawn_document(1, WORDS, bias, 2)

@@ -15,6 +15,7 @@ from made_up_documents import BIAS, CLASSES, WORDS, after, erased, flipped, held
 Open = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_erases_the_smallest_set(open_page: Open) -> None:
     small = made_up_documents.small_document()
     page = open_page(made_up_documents.page(one_model(small)))
@@ -48,6 +49,7 @@ def test_the_keyboard_alone_erases_the_smallest_set(open_page: Open) -> None:
     assert page.evaluate(focused) == str(len(WORDS) - 2)
 
 
+@pytest.mark.slow
 def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
     documents = [
         made_up_documents.drawn_document(k, WORDS * 12, BIAS, k, minimal=[0]) for k in (5, 6, 7)
@@ -72,6 +74,7 @@ def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
     assert page.get_attribute(f"#{chosen}", "data-document") == "7"
 
 
+@pytest.mark.slow
 def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
     hostile = [t + "\ud800" if t == "__proto__" else t for t in made_up_documents.HOSTILE]
     about = made_up_documents.drawn_document(1, hostile, BIAS, 1, minimal=[0])
@@ -113,6 +116,7 @@ def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
 UNSEEN = "\u00ad\u061c\u180e\u200b\u2060\u2063\u2065\u2067\u206a\u2800\u3164\ufeff"
 
 
+@pytest.mark.slow
 def test_letters_that_show_nothing_or_turn_the_text_are_written_out(open_page: Open) -> None:
     page = open_page(
         made_up_documents.page(
@@ -123,6 +127,7 @@ def test_letters_that_show_nothing_or_turn_the_text_are_written_out(open_page: O
     assert texts == [*(f"\\u{ord(letter):04x}" for letter in UNSEEN), "a"]
 
 
+@pytest.mark.slow
 def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
     open_page: Open,
 ) -> None:
@@ -150,6 +155,7 @@ def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
     assert page.eval_on_selector(".explorer-label", "(e) => e.getBoundingClientRect().top") < 300
 
 
+@pytest.mark.slow
 def test_2000_words_are_erased_within_100_ms_a_click(open_page: Open) -> None:
     words = [f"word{k}" for k in range(2000)]
     page = open_page(
@@ -179,6 +185,7 @@ def test_2000_words_are_erased_within_100_ms_a_click(open_page: Open) -> None:
     assert statistics.median(switched) < 300
 
 
+@pytest.mark.slow
 def test_sentences_are_erased_whole(open_page: Open) -> None:
     about = made_up_documents.drawn_document(4, WORDS, BIAS, 4, items=[[0, 3], [3, 5], [6, 9]])
     model = made_up_documents.model([about], BIAS, classes=CLASSES, attended="sentences")

@@ -15,8 +15,8 @@ from made_up_summaries import (
     together,
     token_alone,
 )
+from support.internals import page_text as text
 from verax.report.sections import cards, exam_part, first_screen
-from verax.report.templating import text
 
 ONE_TOKEN = (token_alone(0.9, 0.88, 0.92), together(0.93, 0.91, 0.95))
 
@@ -45,8 +45,8 @@ def test_models_of_unlike_classes_have_their_own_limits() -> None:
 
 def test_a_verdict_is_shown_in_words_and_by_a_sign() -> None:
     model = model_of(survives(97.0, 95.5, 99.0))
-    assert "✗ speaks against it" in cards(model.judgement.rows)
-    assert 'aria-label="speaks against it">✗</span>' in first_screen([model, model]).inner
+    assert "✗ contradicts it" in cards(model.judgement.rows)
+    assert 'aria-label="contradicts it">✗</span>' in first_screen([model, model]).inner
 
 
 def test_a_card_has_everything_that_its_row_has() -> None:
@@ -58,7 +58,7 @@ def test_a_card_has_everything_that_its_row_has() -> None:
     model = model_of(part_optimal(19.5, 12.0, 29.0), *cells, n=87)
     (row,) = model.judgement.rows
     page = first_screen([model]).inner
-    for shown in (row.of, row.limits, "19.5%", "✗ speaks against it"):
+    for shown in (row.of, row.limits, "19.5%", "✗ contradicts it"):
         assert shown in page
 
 
@@ -78,6 +78,8 @@ def test_cards_name_their_exam_and_accuracy_has_one() -> None:
 def test_that_a_model_has_learnt_nothing_comes_first() -> None:
     model = model_of(survives(96.0, 94.0, 98.0), right(45.0, 40.0, 50.0), labels={"a": 5, "b": 5})
     for page in (first_screen([model]).inner, first_screen([model, model]).inner):
-        assert "This model has learnt nothing that attention could explain: " in page
+        assert "No verdict: this model has learnt nothing: its accuracy is 45.0%" in page
+        assert "contradicts" not in page
     many = first_screen([model] * 7).inner
+    assert "<b>7</b> have no verdict" in many
     assert "<b>7</b> may have learnt nothing." in many

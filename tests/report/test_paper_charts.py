@@ -11,9 +11,8 @@ import pytest
 from axes import axis_labels, check_labels
 from vega import check_spec
 
-from verax.papers.exhibits import entry, frame
-from verax.papers.numbers import SeedMean
-from verax.report.charts import Chart
+from support.internals import SeedMean, entry, frame
+from verax.report import Chart
 from verax.report.charts.paper_frames import Shown, around
 from verax.report.charts.papers import exhibit_charts
 
@@ -65,6 +64,7 @@ def test_published_stands_beside_measured_with_its_interval() -> None:
     assert (chart.name, chart.exam, chart.title) == ("table1", "table1", "What it shows")
 
 
+@pytest.mark.slow
 def test_each_corpus_has_its_panel_and_each_measure_its_chart_published_ones_first() -> None:
     rows = [
         entry({"corpus": c, "model": m}, measure, number(0.5), published)
@@ -85,6 +85,7 @@ def test_nothing_is_drawn_of_what_is_not_measured_or_no_finding() -> None:
     assert drawn(sizes) == []
 
 
+@pytest.mark.slow
 def test_boxes_are_drawn_from_quartiles_and_whiskers() -> None:
     numbers = {"whisker low": 0.1, "q1": 0.2, "median": 0.4, "q3": 0.5, "whisker high": 0.9}
     rows = [
@@ -103,6 +104,7 @@ def test_boxes_are_drawn_from_quartiles_and_whiskers() -> None:
     assert axis_labels(chart.svg()).count(["attention", "random (5 draws)", "optimum"]) == 2
 
 
+@pytest.mark.slow
 def test_curves_along_lam_are_named_by_it_and_softmax_stands_apart() -> None:
     places = ((math.nan, math.nan), (-100.0, -2.0), (0.0, 0.0), (0.97, 0.97))
     rows = [
@@ -118,6 +120,7 @@ def test_curves_along_lam_are_named_by_it_and_softmax_stands_apart() -> None:
     assert marks(chart, "symbol") == 8
 
 
+@pytest.mark.slow
 def test_strengths_are_told_as_they_are() -> None:
     strengths = (0.0, 0.03, 0.1, 0.3, 1.0, 30.0)
     rows = [entry({"corpus": "sst", "strength": s}, "F1", number(80 + s)) for s in strengths]
@@ -126,6 +129,7 @@ def test_strengths_are_told_as_they_are() -> None:
     assert ["0", "0.03", "0.1", "0.3", "1", "30"] in axis_labels(chart.svg())
 
 
+@pytest.mark.slow
 def test_tokens_of_a_text_have_a_line_a_model_and_a_chart_a_measure() -> None:
     rows = [
         entry(
@@ -175,6 +179,7 @@ def test_outputs_are_drawn_against_divergence_and_joined_in_order() -> None:
     assert chart.title == "Figure 1: TVD against JSD"
 
 
+@pytest.mark.slow
 def test_other_attentions_are_told_apart_by_how_they_came_about() -> None:
     rows = [
         entry({"corpus": "sst", "other attention": name}, measure, number(value))
@@ -188,6 +193,7 @@ def test_other_attentions_are_told_apart_by_how_they_came_about() -> None:
     assert data(charts[0])["line"].tolist() == ["trained", "trained", "another seed"]
 
 
+@pytest.mark.slow
 def test_points_of_documents_and_their_negatives() -> None:
     rows = [
         entry(
@@ -214,6 +220,7 @@ def test_points_of_documents_and_their_negatives() -> None:
     assert found["low"].tolist() == pytest.approx([0.0, 0.1, 0.0, 0.1])
 
 
+@pytest.mark.slow
 def test_contingency_tables_have_the_published_number_in_brackets() -> None:
     cells = {"both": 1.5, "only top": 8.9, "only random": 1.9, "neither": 87.7}
     rows = [

@@ -11,21 +11,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from verax.papers import check_paper
-from verax.papers.checking import Checked
-from verax.papers.claims import Claim, Finding
-from verax.papers.comparing import PaperComparison
-from verax.papers.exhibits import Exhibit, entry, frame
-from verax.papers.numbers import SeedMean
-from verax.papers.paper import Paper
-from verax.papers.registry import paper
-from verax.papers.results import PaperResults
-from verax.papers.screen import TRIAL
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES, Part
+from support.internals import (
+    CANNOT,
+    DOES_NOT,
+    IN_PART,
+    REPLICATES,
+    TRIAL,
+    Exhibit,
+    PaperComparison,
+    Part,
+    SeedMean,
+    entry,
+    figures,
+    frame,
+)
+from verax.papers import Checked, Claim, Finding, Paper, PaperResults, check_paper, paper
 from verax.report import report_page
 from verax.report.charts.paper_frames import called
 from verax.report.paper_parts import paper_parts
-from verax.report.sections import figures
 
 CELLS = pd.DataFrame([{"cell": "a1", "part": "p", "corpus": "sst", "seed": 1}])
 SUMMARY = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])
@@ -213,6 +216,7 @@ def test_a_setting_is_a_plain_number() -> None:
     assert "<td>0.7</td><td>0.4445</td><td></td>" in page
 
 
+@pytest.mark.slow
 def test_probes_stand_beside_what_differs_each_with_its_question() -> None:
     results = Path(__file__).parents[2] / "results" / "tutek-snajder-2020"
     parts = paper_parts(check_paper(paper("tutek-snajder-2020"), results))

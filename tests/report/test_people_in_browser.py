@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import verax
-from verax.corpora.corpus import SPLITS
+from support.internals import page
+from verax.corpora import SPLITS
 from verax.report.explorer import explorer_data
-from verax.report.page import page
 from verax.report.people import marks_legend, runs_of_marks
 from verax.report.scored_texts import scored_part
 from verax.report.sections import explorer_part
@@ -56,6 +56,7 @@ def lines(view: Any, selector: str) -> list[tuple[str, bool]]:
     return [(text.lower(), style == "solid") for text, _, style in found]
 
 
+@pytest.mark.slow
 def test_marked_words_are_underlined_in_the_explorer(open_page: Open, explorer: str) -> None:
     view = open_page(explorer)
     for number, expected in LINES.items():
@@ -68,6 +69,7 @@ def test_marked_words_are_underlined_in_the_explorer(open_page: Open, explorer: 
     )
 
 
+@pytest.mark.slow
 def test_a_marked_word_is_told_and_can_be_erased(open_page: Open, explorer: str) -> None:
     view = open_page(explorer)
     view.click("[data-document='0']")
@@ -82,6 +84,7 @@ def test_a_marked_word_is_told_and_can_be_erased(open_page: Open, explorer: str)
     assert view.text_content(".explorer-pointed").endswith("· nobody looked for marks here")
 
 
+@pytest.mark.slow
 def test_marked_words_are_underlined_beside_scores(open_page: Open, table: pd.DataFrame) -> None:
     how: dict[str, Any] = {"tokeniser": "as-written", "lowercase": False}
     corpus = verax.load_corpus(dict.fromkeys(SPLITS, table), **how)
@@ -100,6 +103,7 @@ def test_marked_words_are_underlined_beside_scores(open_page: Open, table: pd.Da
     assert "nobody looked" not in view.text_content(".scored-list li:nth-child(1) p")
 
 
+@pytest.mark.slow
 def test_without_marks_no_line_and_no_legend(open_page: Open, table: pd.DataFrame) -> None:
     bare = table.drop(columns="rationale")
     corpus = verax.load_corpus(dict.fromkeys(SPLITS, bare))

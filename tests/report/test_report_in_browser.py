@@ -55,6 +55,7 @@ def own_probabilities(model: AttentionClassifier, tokens: list[str], gone: list[
     return np.asarray(logits.softmax(-1))
 
 
+@pytest.mark.slow
 def test_the_smallest_set_flips_what_is_shown_and_numbers_are_the_models_own(
     open_page: Open, written: Path, judged: tuple[AttentionClassifier, Verdict]
 ) -> None:
@@ -79,6 +80,7 @@ def test_the_smallest_set_flips_what_is_shown_and_numbers_are_the_models_own(
         assert page.get_attribute(".explorer-decision", "data-flipped") == "true"
 
 
+@pytest.mark.slow
 def test_every_chart_has_marks_that_can_be_seen(open_page: Open, written: Path) -> None:
     page = open_page(written)
     charts = page.eval_on_selector_all(
@@ -104,6 +106,7 @@ LETTERS = """(drawings) => drawings.map((drawing) => {
 })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_letters_of_charts_can_be_read_and_what_is_beyond_the_edge_is_hinted_at(
     open_page: Open, written: Path, width: int
@@ -121,6 +124,7 @@ def test_letters_of_charts_can_be_read_and_what_is_beyond_the_edge_is_hinted_at(
         assert page.locator("[data-more=left]").count() == sum(beyond for _, beyond, _ in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_a_chart_is_saved_from_the_page(open_page: Open, written: Path, kind: str) -> None:
     page = open_page(written)
@@ -132,6 +136,7 @@ def test_a_chart_is_saved_from_the_page(open_page: Open, written: Path, kind: st
     assert b"var(" not in saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 375])
 def test_it_fits_its_window_and_turns_dark(open_page: Open, written: Path, width: int) -> None:
     page = open_page(written, viewport={"width": width, "height": 800}, color_scheme="light")
@@ -144,6 +149,7 @@ def test_it_fits_its_window_and_turns_dark(open_page: Open, written: Path, width
     assert page.evaluate(text) == page.evaluate(paper)
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_the_contents_and_the_explorer(open_page: Open, written: Path) -> None:
     page = open_page(written, reduced_motion="reduce")
     page.keyboard.press("Tab")
@@ -162,6 +168,7 @@ def test_the_keyboard_reaches_the_contents_and_the_explorer(open_page: Open, wri
     assert page.get_attribute(".explorer-mass", "data-erased") == "1"
 
 
+@pytest.mark.slow
 def test_boxes_are_stops_of_the_keyboard_only_where_they_scroll(
     open_page: Open, written: Path
 ) -> None:
@@ -196,6 +203,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> verax.Corpus:
     return verax.load_corpus(path, tokeniser="tokens")
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_shown_and_run_nothing(
     open_page: Open, hostile: verax.Corpus, tmp_path: Path
 ) -> None:
@@ -214,6 +222,7 @@ def test_hostile_texts_are_shown_and_run_nothing(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 def test_200_long_documents_make_less_than_6_MB(open_page: Open, tmp_path: Path) -> None:
     corpus = verax.load_corpus("planted", documents=300, sentences=10, length=230, evidence=4)
     model = verax.train(corpus, encoder="none", epochs=1, hidden_size=8)

@@ -38,6 +38,7 @@ def page() -> str:
     return report_page(MadeUpStudy())
 
 
+@pytest.mark.slow
 def test_it_says_what_it_is_of(page: str) -> None:
     seen = words(page)
     assert "is &lt;it&gt; so? · planted · 2 seeds · cells: 4 done" in seen
@@ -107,6 +108,7 @@ def packed() -> tuple[list[Any], str]:
     return draw_study(MadeUpStudy(), model_summaries(MadeUpStudy()))
 
 
+@pytest.mark.slow
 def test_charts_show_the_numbers_of_the_tables(packed: tuple[list[Any], str]) -> None:
     """The mean of seeds, 65, and not the 40 of the first."""
     study = WithDocuments()
@@ -144,12 +146,15 @@ def test_adversaries_of_a_study_are_drawn_and_named(
     assert "adversaries, one a λ" in page
 
 
+@pytest.mark.slow
 def test_many_models_are_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one seed 40 percent are optimal, which is against, and 40 survive, which is for."""
     monkeypatch.setattr(verax.report.charts, "charts_of", lambda verdicts: [])
     study = MadeUpStudy([f"p{n}" for n in range(9)], seeds=[0])
+    judgements = [model.judgement for model in model_summaries(study)]
+    assert all(one.speaks("for") and one.speaks("against") for one in judgements)
     page = words(report_page(study))
-    assert "Of 9 models 9 have exams for and against them." in page
+    assert "Of 9 models 9 are supported by some exams and contradicted by others." in page
     assert "Charts show the first 8 of 9 configurations." in page
 
 
@@ -161,6 +166,7 @@ def test_a_notebook_shows_a_study() -> None:
     assert "over 2 seeds" in shown
 
 
+@pytest.mark.slow
 def test_in_a_browser_it_fits_a_phone(page: str, open_page: Callable[..., Any]) -> None:
     view = open_page(page, viewport={"width": 390, "height": 800})
     assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 from made_up_summaries import cell, model_of, optimal, survives, verdict
-from verax.exams.judgement.number import Number
+from support.internals import fold, html_table
+from support.internals import page_text as text
+from verax.exams.authoring import Number
 from verax.exams.judgement.phrasing import interval, numeral
-from verax.report.notebook import heat, verdict_html
+from verax.report import heat
+from verax.report.notebook import verdict_html
 from verax.report.sections import exam_part
-from verax.report.tables import excluded, exclusion_words, html_table, summary_table
-from verax.report.templating import fold, text
+from verax.report.tables import excluded, exclusion_words, summary_table
 
 
 class Grid(HTMLParser):
@@ -201,6 +203,7 @@ def test_heat_of_a_chosen_class_names_it() -> None:
     assert ">for the class explained<" in heat(both)._repr_html_()
 
 
+@pytest.mark.slow
 def test_in_a_browser_heat_of_a_long_word_wraps(open_page: Callable[..., Any]) -> None:
     words = ["x" * 50_000, "a\u202eb"]
     explained = pd.DataFrame({"text": 0, "word": words, "attention": [0.5, 1.0]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from verax.drawing.chart import Chart
+from verax.report import Chart
 
 
 def check_spec(chart: Chart) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.statistics.intervals import mean, proportion, quantile
+from verax.statistics import mean, proportion, quantile
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (3, 10), (10, 10), (500, 1234)])
@@ -66,3 +66,10 @@ def test_an_interval_holds_its_number(values: list[float], q: float) -> None:
     for found, low, high in (mean(np.array(values)), quantile(np.array(values), q)):
         assert math.isnan(low) or low <= found + 1e-6
         assert math.isnan(high) or found <= high + 1e-6
+
+
+def test_a_quantile_between_the_largest_numbers_does_not_overflow() -> None:
+    largest = np.finfo(float).max
+    found, _, _ = quantile(np.array([-largest, largest]), 0.5)
+    assert found == 0
+    assert math.isnan(quantile(np.array([math.nan, largest, -largest]), 0.5)[0])

@@ -51,6 +51,7 @@ pairs = st.integers(2, 6).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(pairs)
 def test_f1_is_scikit_learns(given: tuple[int, list[tuple[int, int]]]) -> None:
     """Often with classes that are nowhere, and with none decided for."""
@@ -117,6 +118,7 @@ def test_influence_on_a_pooled_mean_is_its_slope() -> None:
     np.testing.assert_allclose(found.influence, slope, atol=1e-6)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(-100, 100), st.floats(0.1, 100)), min_size=1, max_size=20),
     st.floats(-5, 5),
@@ -147,6 +149,7 @@ def test_the_average_of_one_is_itself() -> None:
 # -- intervals
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30))
 def test_a_share_has_students_interval(values: list[float]) -> None:
     given = np.array(values)
@@ -212,6 +215,7 @@ def test_the_average_of_draws_against_the_bootstrap() -> None:
     )
 
 
+@pytest.mark.slow
 def test_macro_f1_against_the_bootstrap() -> None:
     labels, decided = made_up(300, 3, seed=5)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verax.drawing.chart import Chart, made
+from support.internals import Models
+from verax.drawing.chart import made
 from verax.drawing.forms import means
-from verax.drawing.series import Models
+from verax.report import Chart
 
 
 def charts(models: Models) -> Iterator[Chart]:

@@ -9,18 +9,26 @@ from typing import Any
 import pandas as pd
 import torch
 
-from verax.exams.cells import number_cell
-from verax.exams.exam import Exam
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged, lean
-from verax.exams.measures import HIGHER, UNIT_INTERVAL, Measure, Table, measure_id, titles
-from verax.exams.registry import register
-from verax.exams.tables import wide
-from verax.exams.values import column, part
-from verax.exams.verdict import summary_frame
-from verax.models.trace import Trace
-from verax.options import option
+from verax.exams import Exam, register
+from verax.exams.authoring import (
+    HIGHER,
+    UNIT_INTERVAL,
+    Judged,
+    Limits,
+    Measure,
+    ModelSummary,
+    Table,
+    column,
+    lean,
+    measure_id,
+    number_cell,
+    option,
+    part,
+    summary_frame,
+    titles,
+    wide,
+)
+from verax.models import Trace
 from verax.statistics import mean
 
 OPENING = Table(

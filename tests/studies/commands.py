@@ -16,10 +16,10 @@ import pytest
 
 import verax
 from forked_workers import NAME, forked_workers
-from verax.cli import run as command
-from verax.studies.engines.local import HereEngine
-from verax.studies.running import run
-from verax.studies.store.store import Store
+from support.internals import ENGINES
+from support.internals import cli_run as command
+from support.internals import running_run as run
+from verax.studies import HereEngine, Store
 
 STUDY = """
 name: killed
@@ -47,7 +47,7 @@ def written(folder: Path, text: str = STUDY) -> Path:
 
 FORKS = multiprocessing.get_context("forkserver")
 """One process imports what a command needs, and every command is a fork of it."""
-FORKS.set_forkserver_preload(["verax.cli.run", "verax.studies.engines.worker", "pytest"])
+FORKS.set_forkserver_preload(["verax.cli", "verax.studies", "pytest"])
 
 
 class Command:
@@ -90,6 +90,7 @@ class Command:
 def _become(words: Sequence[str], files: Sequence[str], here: bool, started: int) -> None:
     """Turn a fork into a command: its group, its output, and its exit code."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests' shell may ignore it
     for number, path in enumerate(files, start=1):
         os.dup2(os.open(path, os.O_WRONLY), number)
     from verax.cli import main
@@ -149,7 +150,7 @@ def workers(runner: int) -> list[int]:
             name = Path(f"/proc/{child}/comm").read_text().strip()
         except OSError:
             continue
-        if "verax.studies.engines" in words or name == NAME:
+        if ENGINES in words or name == NAME:
             found.append(child)
     return found
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import verax
-from verax.exams.agreement.ranks import REASONS as NO_RANKS
-from verax.exams.dispersion.measures import REASONS as NO_SPREAD
+from support.internals import AGREEMENT_REASONS as NO_RANKS
+from support.internals import DISPERSION_REASONS as NO_SPREAD
 from verax.exams.tables import tidy
 
 

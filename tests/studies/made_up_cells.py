@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 import verax
-from verax.exams.examine import EXAMS
-from verax.models.options import ModelOptions
-from verax.options import build, divide
-from verax.studies.grid.cell import Cell
-from verax.studies.grid.vectors import content
-from verax.training.options import TrainingOptions
+from support.internals import build, content, divide
+from verax.exams import EXAMS
+from verax.models import ModelOptions
+from verax.studies import Cell
+from verax.training import TrainingOptions
 
 
 def cell(

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 import verax
-from verax.studies.engines.engine import Engine, Event, Failed, Finished, Job, Progressed
+from support.internals import Event
+from verax.studies import Engine, Failed, Finished, Job, Progressed
 
 LIMIT = 120
 """Seconds after which a test has failed: a busy machine takes ten to start a worker."""

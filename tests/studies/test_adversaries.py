@@ -113,6 +113,7 @@ def rows(found: Adversaries, split: str, **wanted: Any) -> pd.DataFrame:
 # -- what is trained and measured
 
 
+@pytest.mark.slow
 def test_every_model_is_the_one_that_is_trained_by_hand(
     study: Adversaries,
     base: Model,
@@ -216,6 +217,7 @@ def test_folders_are_called_by_their_names(
     assert found.manifest["others"] == [{"name": "other", "seed": 3}]
 
 
+@pytest.mark.slow
 def test_who_is_trained_is_told_before_and_what_is_kept_is_not(
     base: Model, corpus: verax.Corpus, tmp_path: Path
 ) -> None:
@@ -241,6 +243,7 @@ def test_who_is_trained_is_told_before_and_what_is_kept_is_not(
     assert (told[-1]["name"], told[-1]["seed"]) == ("mlp-guided-by-adversary", 2)
 
 
+@pytest.mark.slow
 def test_a_bare_study_of_another_split(base: Model, tmp_path: Path) -> None:
     """From a folder, with the corpus it was trained on; nothing to hold it against."""
     base.save(tmp_path / "base")
@@ -292,6 +295,7 @@ def test_more_than_two_classes_have_macro_f1() -> None:
     assert found.points()["f1"][0] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_hierarchical_base_has_no_guided_controls_and_says_so() -> None:
     corpus = verax.load_corpus("planted", documents=60, sentences=2, length=16)
     told: dict[str, Any] = {"hierarchical": True, "epochs": 1, "device": "cpu", **TINY}
@@ -320,6 +324,7 @@ def test_documents_that_share_an_id_are_told_apart(base: Model, corpus: verax.Co
     assert found.points()["n"].tolist() == [len(corpus.test)]
 
 
+@pytest.mark.slow
 def test_options_reach_whom_they_are_for(
     base: Model, corpus: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,6 +354,7 @@ def test_options_reach_whom_they_are_for(
 # -- what is kept
 
 
+@pytest.mark.slow
 def test_what_was_finished_before_an_interruption_is_kept_and_not_done_again(
     base: Model,
     corpus: verax.Corpus,

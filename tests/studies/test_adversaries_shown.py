@@ -24,6 +24,7 @@ def with_decisions(found: Adversaries, right: float | None) -> Adversaries:
     return Adversaries(rows, found.manifest)
 
 
+@pytest.mark.slow
 def test_what_is_said_of_the_lam_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     found, _ = made_up(0, lams=(0.0, 0.5))
     near = with_decisions(found, None)
@@ -43,6 +44,7 @@ def test_what_is_said_of_the_lam_chosen(capsys: pytest.CaptureFixture[str]) -> N
     assert "λ 0 imitates the base and is no adversary" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_documents_of_one_item_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     found, _ = made_up(0)
     show(found)

@@ -9,8 +9,7 @@ import pytest
 from made_up_adversaries import N, made_up, of
 from sklearn.metrics import f1_score
 
-from verax.exams.registry import find_place
-from verax.exams.verdict import COLUMNS
+from support.internals import COLUMNS, find_place
 from verax.studies.adversaries.measures import summarise
 
 ALL = ["jsd", "tvd", "same", "accuracy", "f1"]
@@ -20,6 +19,7 @@ def by_place(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.set_index(["table", "row", "column"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_rows_are_the_numbers_of_each_model(classes: int) -> None:
     found, frames = made_up(3, classes=classes, others=(5, 6), controls=True)
@@ -103,6 +103,7 @@ def test_jsd_counts_documents_of_several_items_only() -> None:
     assert absent["n"] == 0
 
 
+@pytest.mark.slow
 def test_over_seeds_the_interval_is_theirs() -> None:
     found, _ = made_up(2, seeds=(1, 2, 3))
     at, points = by_place(summarise(found)), found.points().set_index("lam")

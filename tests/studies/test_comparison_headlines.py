@@ -11,7 +11,7 @@ import verax
 from verax.cli.compare import show
 from verax.cli.terminal import console
 from verax.report.comparison_parts import comparison_parts
-from verax.studies.comparison.comparison import Comparison, load_comparison
+from verax.studies import Comparison, load_comparison
 
 
 @pytest.fixture(scope="module")
@@ -19,16 +19,18 @@ def comparison(planted: verax.Corpus) -> Comparison:
     tiny: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "hidden_size": 8}
     learnt = verax.train(planted, epochs=3, lr=0.05, **tiny)
     as_begun = verax.train(planted, epochs=1, lr=1e-9, **tiny)
-    return verax.compare({"learnt": learnt, "not": as_begun}, planted, exams=["replacement"])
+    models = {"learnt": learnt, "not": as_begun}
+    return verax.compare(models, planted, exams=["replacement"], split="train")
 
 
+@pytest.mark.slow
 def test_headlines_come_first(
     comparison: Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, *_ = str(comparison).splitlines()
     assert first.startswith("learnt: ")
     assert "nothing" not in first
-    assert second.startswith("not: This model ")
+    assert second.startswith("not: No verdict: this model ")
     assert "learnt nothing" in second
     learnt = {name: [m["learnt"] for m in g] for name, g in comparison.manifest["groups"].items()}
     assert learnt == {"learnt": [True], "not": [False]}

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import verax
+from support.errors import raises
+from support.internals import MAKE_ENGINE
 from verax.errors import VeraxErrors
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid.reading import read_study
+from verax.studies import HereEngine, read_study
 
 MODULE = """
 import numpy as np
@@ -28,6 +29,7 @@ def other():
 """
 
 
+@pytest.mark.slow
 def test_a_grid_of_models_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(MODULE)
@@ -42,7 +44,7 @@ def test_a_grid_of_models_from_outside(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(read.labels.values()) == [
         *("mine  seed 0", "mine  seed 1", "theirs  seed 0", "theirs  seed 1")
     ]
-    engine = "verax.studies.running.run.make_engine"
+    engine = MAKE_ENGINE
     monkeypatch.setattr(engine, lambda hardware: HereEngine(hardware.device))
     results = verax.run_study(study, "outside", workers=1)
     assert results.counts == {"done": 4}
@@ -69,9 +71,9 @@ def test_what_such_a_study_cannot_have_is_refused(tmp_path: Path) -> None:
         "models": {"mine": f"{tmp_path}/none.py:make", "theirs": f"hf:{tmp_path}/nowhere"},
         "training": {"epochs": 1},
     }
-    with pytest.raises(VeraxErrors) as errors:
+    with raises("option.malformed") as errors:
         read_study(study)
-    said = "\n".join(errors.value.problems)
-    assert "training is for models that a study trains" in said
-    assert "there is no file" in said
-    assert "is no folder of a model" in said
+    assert isinstance(errors.value, VeraxErrors)
+    problems = {str(one).partition(": ")[0]: one.code for one in errors.value.problems}
+    assert problems["training"] == "option.not-applicable"
+    assert sorted(problems.values()) == [*["option.malformed"] * 2, "option.not-applicable"]

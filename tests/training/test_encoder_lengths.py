@@ -15,14 +15,21 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import verax
-from verax.models import AttentionClassifier, ModelOptions
-from verax.models.encoders import ENCODERS, Encoder, register_encoder
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.projections import PROJECTIONS, register_projection, softmax
+from support.internals import Loop, prepare
+from verax.functional import softmax
+from verax.models import (
+    ENCODERS,
+    PROJECTIONS,
+    AttentionClassifier,
+    Encoder,
+    HashedDropout,
+    ModelOptions,
+    register_encoder,
+    register_projection,
+)
 from verax.progress import Progress
-from verax.training.loop import Loop
-from verax.training.options import TrainingOptions
-from verax.training.preparing import classification, prepare
+from verax.training import TrainingOptions
+from verax.training.preparing import classification
 from verax.training.replaying import Replaying, rounded, step_inputs, take_step
 
 BUILT_IN = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
@@ -160,6 +167,7 @@ def test_only_what_says_so_is_replayed(
         PROJECTIONS.unregister("asking")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hierarchical", [False, True])
 @pytest.mark.parametrize("encoder", ["checked", "packed"])
 def test_training_and_reading_hand_over_true_lengths(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import verax
-from verax.models.options import ALIGNMENTS, ENCODERS, GROUNDINGS, PROJECTIONS
+from support.internals import ALIGNMENTS, GROUNDINGS
+from verax.models import ENCODERS, PROJECTIONS
 
 # encoder, attention, projection, grounding, hierarchical
 SAMPLE = [
@@ -37,6 +38,7 @@ def easy() -> verax.Corpus:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", SAMPLE, ids=lambda c: "-".join(map(str, c)))
 def test_ends_better_than_it_began(choice: tuple[Any, ...], easy: verax.Corpus) -> None:
     """With each of five seeds the loss fell by more than 0.25, of 0.69."""

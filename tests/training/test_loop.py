@@ -8,12 +8,10 @@ import pytest
 import torch
 
 import verax
-from verax.corpora.encoded import encode
-from verax.corpora.vocabulary import Vocabulary
+from support.internals import Loop, Objective, Step, encode
+from verax.corpora import Vocabulary
 from verax.models import ModelOptions, make_classifier
-from verax.training.loop import Loop, Step
-from verax.training.objective import Objective
-from verax.training.options import TrainingOptions
+from verax.training import TrainingOptions
 
 
 def loop(
@@ -39,6 +37,7 @@ def loop(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -9,8 +9,9 @@ import pytest
 import torch
 from sklearn.metrics import f1_score, roc_auc_score
 
-from verax.models.head import decisions, probabilities
-from verax.training.metrics import better, evaluate
+from support.internals import better
+from verax.models import decisions, probabilities
+from verax.training import evaluate
 
 
 def test_binary_scores_by_hand() -> None:

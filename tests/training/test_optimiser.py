@@ -12,12 +12,10 @@ import torch
 from torch import nn
 
 import verax
-from verax.corpora.encoded import EncodedDocuments
+from support.internals import EncodedDocuments, Objective, Optimiser
+from support.internals import optimiser_module as room
 from verax.models import AttentionClassifier
-from verax.training import optimiser as room
-from verax.training.objective import Objective
-from verax.training.optimiser import Optimiser
-from verax.training.options import TrainingOptions
+from verax.training import TrainingOptions
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -55,6 +53,7 @@ def test_clipping_is_torchs_own(
         torch.testing.assert_close(p.grad, q.grad, msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"clip": None}, {"hierarchical": True, "max_tokens": 60}])
 def test_rows_alone_train_as_the_dense_gradient_does(
     options: dict[str, Any], planted: verax.Corpus, monkeypatch: pytest.MonkeyPatch

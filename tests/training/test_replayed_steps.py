@@ -12,13 +12,11 @@ import pytest
 import torch
 
 import verax
-from verax.models.classifier import AttentionClassifier
-from verax.models.options import ModelOptions
+from support.internals import Loop, Objective, prepare
+from verax.models import AttentionClassifier, ModelOptions
 from verax.progress import Progress
-from verax.training.loop import Loop
-from verax.training.objective import Objective
-from verax.training.options import TrainingOptions
-from verax.training.preparing import classification, prepare
+from verax.training import TrainingOptions
+from verax.training.preparing import classification
 from verax.training.replaying import Replaying, rounded
 
 

@@ -11,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verax
-from verax.corpora.encoded import EncodedDocuments
-from verax.models.encoders.recurrent import Orders
+from support.internals import EncodedDocuments, Loop, Objective, Orders, prepare
+from verax.models import HashedDropout, ModelOptions
 from verax.models.grounding import room_for_selected
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.options import ModelOptions
 from verax.progress import Progress
-from verax.training.loop import Loop
-from verax.training.objective import Objective
-from verax.training.options import TrainingOptions
-from verax.training.preparing import classification, prepare
+from verax.training import TrainingOptions
+from verax.training.preparing import classification
 from verax.training.replaying import Replaying, rounded, step_inputs, take_step
 
 
@@ -43,6 +39,7 @@ def made(corpus: verax.Corpus, **options: Any) -> Loop:
     return Loop(prepared.model, prepared.train, prepared.validation, objective, settings, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -99,6 +96,7 @@ def test_more_than_fit_do_not_go_unnoticed(corpus: verax.Corpus) -> None:
     assert bool(objective._with_fixed_room(states, tokens, selected).isnan())
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 5))
 def test_orders_from_a_mask_are_those_from_lengths(lengths: list[int], more: int) -> None:
     width = max(lengths) + more

@@ -84,6 +84,7 @@ def test_candidates_are_the_papers_and_weaker_ones_unless_given() -> None:
 # -- scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -121,6 +122,7 @@ def test_doubts_are_told() -> None:
     assert "no candidate is within 1 point" in doubts(base, fine, False)[0]
 
 
+@pytest.mark.slow
 def test_candidates_are_not_scored_on_test(easy: verax.Corpus, tmp_path: Path) -> None:
     model = verax.train(easy, keep=tmp_path, **AUTO)
     assert model.record["test"]["accuracy"] >= 0
@@ -138,6 +140,7 @@ def test_a_model_that_notices_nothing_is_not_fragile_at_all(easy: verax.Corpus) 
     assert found["replacement"] == 0
 
 
+@pytest.mark.slow
 def test_with_more_classes_the_score_is_macro_f1() -> None:
     corpus = verax.load_corpus("planted", documents=120, classes=3, length=12)
     model = verax.train(corpus, **AUTO)

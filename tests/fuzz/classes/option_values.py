@@ -16,13 +16,11 @@ import numpy as np
 import verax
 from fuzz.harness import Act, command
 from fuzz.samples import STUDY, Samples
-from verax.cli import build_parser
-from verax.corpora.options import CorpusOptions
-from verax.corpora.planted import Planted
-from verax.exams.planning import variants_of
-from verax.exams.registry import EXAMS
-from verax.models.options import ModelOptions
-from verax.training.options import TrainingOptions
+from support.internals import Planted, build_parser, variants_of
+from verax.corpora import CorpusOptions
+from verax.exams import EXAMS
+from verax.models import ModelOptions
+from verax.training import TrainingOptions
 
 _DIGITS = "9" * 4301
 _TEXTS = (
@@ -195,7 +193,7 @@ def _in_python(rng: random.Random, samples: Samples) -> tuple[str, Act]:
     name = rng.choice(fields) if fields else "x"
 
     def act() -> str | None:
-        from verax.options import build
+        from support.internals import build
 
         EXAMS[exam](build(options, {name: value}), 0, {})
         return f"{name}: accepted" if nonsense else None

@@ -27,10 +27,10 @@ from fuzz.spoiling import (
     spoil_value,
     unexpected,
 )
-from verax.calibration.analysis import Calibrated, measured_limits
-from verax.exams.judgement.limits import load_limits
-from verax.results import Result
-from verax.studies.store.results import StudyResults
+from support.internals import Calibrated, measured_limits
+from verax import Result
+from verax.exams import load_limits
+from verax.studies import StudyResults
 
 _TEXT = "a good0_1 film . good1_2 w3"
 

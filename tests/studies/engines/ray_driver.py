@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +15,7 @@ from running import LIMIT
 from two_nodes import kill_session
 
 import verax
-from verax.studies.engines.engine import Engine, Job
-from verax.studies.engines.ray_engine import RayEngine
-from verax.studies.grid.study import Hardware
+from verax.studies import Engine, Hardware, Job, RayEngine
 
 
 class Driver:
@@ -45,6 +44,7 @@ class Driver:
 
 def _become(address: str | None, said: Connection, settings: dict[str, str]) -> None:
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests' shell may ignore it
     os.environ.update(settings)
     main(address, said.send)
 

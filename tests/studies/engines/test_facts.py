@@ -39,6 +39,17 @@ def test_a_checkout_has_its_commit_and_says_when_files_differ(checkout: Path) ->
     assert machine._commit(checkout) == head
     (checkout / "version.py").write_text('__version__ = "1"\n')
     assert machine._commit(checkout) == f"{head}-dirty"
+    git(checkout, "add", "version.py")
+    assert machine._commit(checkout) == f"{head}-dirty"
+
+
+def test_changes_outside_of_the_package_are_no_changes_of_what_ran(checkout: Path) -> None:
+    notes = checkout.parent / "notes.md"
+    notes.write_text("one")
+    git(checkout, "add", str(notes))
+    git(checkout, "commit", "--quiet", "-m", "notes")
+    notes.write_text("two")
+    assert machine._commit(checkout) == git(checkout, "rev-parse", "HEAD")
 
 
 def test_a_package_installed_below_a_checkout_is_no_part_of_it(checkout: Path) -> None:

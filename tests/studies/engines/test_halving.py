@@ -9,10 +9,10 @@ from made_up_cells import cell
 from running import failed, finished
 
 import verax
+from support.internals import perform
 from verax.corpora.batching import MAX_TOKENS
+from verax.studies import OUT_OF_MEMORY, Job, Progressed
 from verax.studies.engines import performing
-from verax.studies.engines.engine import OUT_OF_MEMORY, Job, Progressed
-from verax.studies.engines.performing import perform
 
 Asked = list[tuple[str, int]]
 
@@ -37,6 +37,7 @@ def short_of_memory(monkeypatch: pytest.MonkeyPatch, where: str, most: int) -> A
     return asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["train", "examine"])
 def test_all_of_the_cell_is_run_again_with_half(
     where: str, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
@@ -51,6 +52,7 @@ def test_all_of_the_cell_is_run_again_with_half(
     assert "again, max_tokens 400" in [progressed.what for progressed in told]
 
 
+@pytest.mark.slow
 def test_it_is_halved_once(small: verax.Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = short_of_memory(monkeypatch, "train", 0)
     outcome = failed(perform(Job(cell(small)), small, device="cpu"))
@@ -59,6 +61,7 @@ def test_it_is_halved_once(small: verax.Corpus, monkeypatch: pytest.MonkeyPatch)
     assert outcome.error == f"MemoryError (and so with max_tokens {MAX_TOKENS // 2})"
 
 
+@pytest.mark.slow
 def test_one_token_has_no_half(small: verax.Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = short_of_memory(monkeypatch, "train", 0)
     outcome = failed(perform(Job(cell(small), max_tokens=1), small, device="cpu"))

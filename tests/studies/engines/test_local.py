@@ -16,19 +16,18 @@ from running import LIMIT, children, exists, failed, finished, lasting, run, set
 
 import verax
 from forked_workers import forked_workers
-from verax.studies.engines import local
-from verax.studies.engines.engine import (
+from support.internals import Event, perform
+from verax.studies import (
     DIVERGED,
     OUT_OF_MEMORY,
     Engine,
-    Event,
     Finished,
+    Hardware,
     Job,
+    LocalEngine,
     Progressed,
 )
-from verax.studies.engines.local import LocalEngine
-from verax.studies.engines.performing import perform
-from verax.studies.grid.study import Hardware
+from verax.studies.engines import local
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +55,7 @@ def one(two: LocalEngine) -> LocalEngine:
     return two
 
 
+@pytest.mark.slow
 def test_workers_start_when_there_is_work_and_stay(two: LocalEngine, small: verax.Corpus) -> None:
     as_asked: Engine = two
     assert as_asked.describe() == "2 workers, 1 thread each, CPU"
@@ -71,6 +71,7 @@ def test_workers_start_when_there_is_work_and_stay(two: LocalEngine, small: vera
     assert two.wait(0) == []
 
 
+@pytest.mark.slow
 def test_results_are_those_of_a_process_without_an_engine(
     two: LocalEngine, small: verax.Corpus
 ) -> None:
@@ -80,6 +81,7 @@ def test_results_are_those_of_a_process_without_an_engine(
     assert there == lasting(perform(job, small, device="cpu"))
 
 
+@pytest.mark.slow
 def test_the_same_texts_loaded_otherwise_are_another_corpus(
     two: LocalEngine, small: verax.Corpus
 ) -> None:
@@ -102,6 +104,7 @@ def test_failures_are_told_and_do_not_stop_the_rest(two: LocalEngine, small: ver
     finished(run(two, Job(cell(small)), small))
 
 
+@pytest.mark.slow
 def test_a_worker_keeps_two_corpora_and_is_sent_a_third_again(
     one: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +129,7 @@ def memory(pid: int) -> int:
     return int(found[1]) * 1024
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_halves_the_budget_once_and_then_fails(one: LocalEngine) -> None:
     """200 documents of up to 302 tokens: 60,400 are all at once, in about 500 MB; half in 270."""
     corpus = verax.load_corpus("planted", documents=300, length=200)
@@ -149,6 +153,7 @@ def test_memory_that_runs_out_halves_the_budget_once_and_then_fails(one: LocalEn
         finished(run(one, little, corpus))
 
 
+@pytest.mark.slow
 def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
     two: LocalEngine, small: verax.Corpus
 ) -> None:
@@ -176,6 +181,7 @@ def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
     assert {e.key: lasting(e) for e in events if isinstance(e, Finished)} == alone
 
 
+@pytest.mark.slow
 def test_stop_leaves_nothing_and_may_be_called_twice(one: LocalEngine, small: verax.Corpus) -> None:
     before = children() - set(one.pids)
     run(one, Job(cell(small)), small)

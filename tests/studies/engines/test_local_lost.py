@@ -20,11 +20,8 @@ from running import LIMIT, children, exists, failed, lasting, run, settle, soon
 
 import verax
 from forked_workers import forked_workers
-from verax.studies.engines import worker
-from verax.studies.engines.engine import LOST, Job, Progressed
-from verax.studies.engines.local import LocalEngine
-from verax.studies.engines.performing import perform
-from verax.studies.grid.study import Hardware
+from support.internals import perform, worker
+from verax.studies import LOST, Hardware, Job, LocalEngine, Progressed
 
 HERE = Path(__file__).parent
 
@@ -45,6 +42,7 @@ def at_work(engine: LocalEngine) -> None:
         assert time.monotonic() < until
 
 
+@pytest.mark.slow
 def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
     engine: LocalEngine, small: verax.Corpus
 ) -> None:
@@ -114,6 +112,7 @@ def run_without_end(said: Connection) -> None:
         engine.wait(600)
 
 
+@pytest.mark.slow
 def test_workers_do_not_outlive_a_runner_that_is_killed() -> None:
     heard, said = FORKS.Pipe(duplex=False)
     runner = FORKS.Process(target=run_without_end, args=(said,))
@@ -129,12 +128,10 @@ def test_workers_do_not_outlive_a_runner_that_is_killed() -> None:
 
 FAILING = f"""
 import sys
-sys.path.insert(0, {str(HERE.parent)!r})
+sys.path[:0] = [{str(HERE.parent)!r}, {str(HERE.parents[1])!r}]
 import verax
 from made_up_cells import cell
-from verax.studies.engines.engine import Job
-from verax.studies.engines.local import LocalEngine
-from verax.studies.grid.study import Hardware
+from verax.studies import Hardware, Job, LocalEngine
 
 corpus = verax.load_corpus("planted", documents=40)
 engine = LocalEngine(Hardware(workers=1, device="cpu"))
@@ -147,6 +144,7 @@ raise OSError("disk full")
 """A runner of a cell, with no guard around what it does."""
 
 
+@pytest.mark.slow
 def test_a_runner_that_fails_leaves_nothing_behind() -> None:
     """Given on standard input: there is no file that a worker could run again."""
     done = subprocess.run(
@@ -164,6 +162,7 @@ def test_a_runner_that_fails_leaves_nothing_behind() -> None:
     assert "resource_tracker" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_forgotten_leaves_nothing_behind(small: verax.Corpus) -> None:
     before = children()
     engine = LocalEngine(Hardware(workers=1, device="cpu"))
@@ -174,6 +173,7 @@ def test_an_engine_that_is_forgotten_leaves_nothing_behind(small: verax.Corpus) 
     assert children() <= before
 
 
+@pytest.mark.slow
 def test_a_fork_that_ends_takes_no_worker_along(engine: LocalEngine, small: verax.Corpus) -> None:
     engine.submit(Job(cell(small)), small)
     ours = engine.pids

@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 from running import children, soon
 
-from verax.errors import VeraxError
+from support.errors import raises
+from verax.studies import Hardware, LocalEngine
 from verax.studies.engines import local, mps
-from verax.studies.engines.local import LocalEngine
-from verax.studies.grid.study import Hardware
 
 FAKE = """#!/bin/sh
 pipe="${CUDA_MPS_PIPE_DIRECTORY:-$PLAYED/default}"
@@ -71,7 +70,7 @@ def test_without_the_command_none_runs_and_none_is_started(
     monkeypatch.setenv("PATH", str(tmp_path))
     before = children()
     assert not mps.running()
-    with pytest.raises(VeraxError, match="there is no nvidia-cuda-mps-control here"):
+    with raises("engine.unavailable"):
         mps.MPS.start()
     assert children() <= before
 
@@ -94,11 +93,12 @@ def test_a_service_of_our_own_is_apart_and_leaves_nothing(played: Path) -> None:
 
 def test_a_service_that_does_not_start_is_told(played: Path) -> None:
     (played / "broken").touch()
-    with pytest.raises(VeraxError, match="MPS did not start"):
+    with raises("engine.unavailable"):
         mps.MPS.start()
     assert list((played / "temporary").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_service_ends_with_its_runner_however_that_ends(played: Path) -> None:
     ready, say = os.pipe()
     with warnings.catch_warnings():

@@ -14,12 +14,20 @@ from made_up_cells import cell
 from running import finished, lasting
 
 import verax
+from support.errors import raises
+from support.internals import perform
 from verax.corpora.batching import MAX_TOKENS
-from verax.studies import Adversaries
-from verax.studies.engines.engine import Finished, Job, Progressed
-from verax.studies.engines.performing import perform
-from verax.studies.grid import Cell
-from verax.studies.store import Store, open_study, pack, unpack
+from verax.studies import (
+    Adversaries,
+    Cell,
+    Finished,
+    Job,
+    Progressed,
+    Store,
+    open_study,
+    pack,
+    unpack,
+)
 from verax.training.adversary import DEFAULTS
 
 ASKED: dict[str, Any] = {
@@ -62,6 +70,7 @@ def direct(opposed: Cell, small: verax.Corpus) -> Adversaries:
     )
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_adversaries(outcome: Finished, direct: Adversaries) -> None:
     found = read(outcome.files["adversaries.parquet"])
     pd.testing.assert_frame_equal(found, direct.instances, check_categorical=False)
@@ -105,6 +114,7 @@ def test_progress_and_seconds_tell_of_it(outcome: Finished, told: list[Progresse
     assert set(seconds) == {"train", "examine", "adversaries", "total"}
 
 
+@pytest.mark.slow
 def test_a_model_that_was_kept_gives_the_same(
     opposed: Cell, outcome: Finished, small: verax.Corpus
 ) -> None:
@@ -117,6 +127,7 @@ def test_a_model_that_was_kept_gives_the_same(
     assert not {"adversaries.seeds", "adversaries.controls"} & tables
 
 
+@pytest.mark.slow
 def test_vectors_may_have_another_name_than_when_the_model_was_kept(
     small: verax.Corpus, tmp_path: Path
 ) -> None:
@@ -132,6 +143,7 @@ def test_vectors_may_have_another_name_than_when_the_model_was_kept(
     assert "adversaries.parquet" in finished(perform(job, small, device="cpu")).files
 
 
+@pytest.mark.slow
 def test_a_store_a_pack_and_what_is_unpacked_have_it(
     opposed: Cell, outcome: Finished, tmp_path: Path
 ) -> None:
@@ -159,6 +171,7 @@ def test_a_store_a_pack_and_what_is_unpacked_have_it(
         assert "adversaries" in results.tables
 
 
+@pytest.mark.slow
 def test_a_cells_adversaries_are_a_result(
     opposed: Cell, outcome: Finished, direct: Adversaries, small: verax.Corpus, tmp_path: Path
 ) -> None:
@@ -180,8 +193,8 @@ def test_a_cells_adversaries_are_a_result(
         again = verax.open(tmp_path / "alone")
         assert isinstance(again, Adversaries)
         assert again.manifest == found.manifest
-        with pytest.raises(verax.VeraxError, match="has no adversaries: ask for them"):
+        with raises("study.not-kept"):
             results.adversaries(plain.key)
     bare = pack(tmp_path / "mine", tmp_path / "bare", tables=["summary"])
-    with pytest.raises(verax.VeraxError, match="packed without its adversaries"):
+    with raises("study.not-kept"):
         bare.adversaries(opposed.key)

@@ -11,11 +11,11 @@ from made_up_cells import cell
 from running import failed, finished
 
 import verax
-from verax.errors import VeraxError
-from verax.exams.registry import unregister
+from support.errors import raises
+from support.internals import perform
+from verax.exams import unregister
 from verax.plugin_files import PluginFile, import_file, imported_plugins
-from verax.studies.engines.engine import Job
-from verax.studies.engines.performing import perform
+from verax.studies import Job
 
 EXAM = """
 from verax.exams import authoring as exams
@@ -45,6 +45,7 @@ def forget() -> None:
     del sys.modules["loose_in_workers"]
 
 
+@pytest.mark.slow
 def test_a_worker_imports_what_the_job_brings(small: verax.Corpus, tmp_path: Path) -> None:
     file = tmp_path / "loose_in_workers.py"
     file.write_text(EXAM)
@@ -62,6 +63,7 @@ def test_a_worker_imports_what_the_job_brings(small: verax.Corpus, tmp_path: Pat
         forget()
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_import_fails_the_cell(small: verax.Corpus) -> None:
     job = Job(cell(small), plugins=[PluginFile("/there/broken_in_workers.py", b"1 / 0")])
     outcome = failed(perform(job, small, device="cpu"))
@@ -71,5 +73,5 @@ def test_a_file_that_does_not_import_fails_the_cell(small: verax.Corpus) -> None
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("")
-    with pytest.raises(VeraxError, match="rename the file"):
+    with raises("plugin.import-failed"):
         import_file(str(tmp_path / "json.py"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verax.studies.engines import worker
+from support.internals import worker
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from support.errors import assert_names
 from verax.errors import VeraxErrors
-from verax.studies.grid import Study, read_study
+from verax.studies import Study, read_study
 
 SMALL = "{planted: {documents: 60, length: 12}}"
 """A corpus that loads at once."""
@@ -25,11 +26,31 @@ def study(folder: Path, text: str, **by_hand: Any) -> Study:
     return read_study(write(folder, text), **by_hand)
 
 
-def refused(folder: Path, text: str, **by_hand: Any) -> list[str]:
-    """What is wrong with a study, without the file's name."""
+class Problem(NamedTuple):
+    """One of the things that are wrong with a study.
+
+    where  its lines, such as `line 3`; the file's name where it is of no line
+    """
+
+    where: str
+    code: str
+    message: str
+
+    def check(self, where: str, code: str, *names: object) -> None:
+        """Assert where it is, its code, and that its message contains these names as words."""
+        assert (self.where, self.code) == (where, code), self
+        assert_names(self.message, *names)
+
+
+def refused(folder: Path, text: str, **by_hand: Any) -> list[Problem]:
+    """What is wrong with a study."""
     with pytest.raises(VeraxErrors) as caught:
         study(folder, text, **by_hand)
-    return [problem.removeprefix("study.yaml ") for problem in caught.value.problems]
+    found = []
+    for problem in caught.value.problems:
+        where, _, message = str(problem).removeprefix("study.yaml ").partition(": ")
+        found.append(Problem(where, problem.code, message))
+    return found
 
 
 def chosen(found: Study, *options: str) -> list[tuple[Any, ...]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from verax.studies.grid import read_study
-from verax.studies.grid.cell import Cell
+from verax.studies import Cell, read_study
 
 
 def test_a_corpus_made_by_a_seed_keeps_it_apart_from_that_of_training() -> None:

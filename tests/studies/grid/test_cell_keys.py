@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from study_files import study, write
 
-from verax.studies.grid import Cell, Study, read_study
+from verax.studies import Cell, Study, read_study
 
 SOURCE: dict[str, Any] = {
     "name": "keys",
@@ -71,6 +71,7 @@ def _other(value: Any, order: random.Random) -> Any:
 BASE = keys(read_study(SOURCE))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.sampled_from(["yaml", "json", "python"]))
 def test_keys_depend_on_values_not_on_how_they_are_written(

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from study_files import chosen, study
 
-from verax.studies.grid import read_study
+from verax.studies import read_study
 
 PLANTED = {"planted": {"documents": 60, "length": 12}}
 
@@ -256,6 +256,7 @@ SLOTS = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_cells_are_the_product_of_what_is_listed(data: st.DataObject) -> None:

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import verax
+from support.internals import names
 from verax.models import ModelOptions
-from verax.options import names
-from verax.studies.grid import read_study
+from verax.studies import read_study
 from verax.training import TrainingOptions
 from verax.training.effects import ACTIVE_WHEN, warnings_about
 
@@ -85,6 +85,7 @@ def told(options: dict[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in options.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("said", "unsaid"), IDLE, ids=[told(said) for said, _ in IDLE])
 def test_what_has_no_effect_is_one_cell_and_one_model(
     corpus: verax.Corpus, said: dict[str, Any], unsaid: dict[str, Any]
@@ -127,6 +128,7 @@ ALIVE: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "other"), ALIVE, ids=[told(one) for one, _ in ALIVE])
 def test_what_has_an_effect_is_another_cell_and_another_model(
     corpus: verax.Corpus, one: dict[str, Any], other: dict[str, Any]

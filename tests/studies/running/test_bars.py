@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from verax.studies.engines.engine import Progressed
+from verax.studies import Progressed
 from verax.studies.running.watching import Bars
 
 LABELS = {"a": "softmax  seed 0", "b": "sparsemax  seed 0"}

@@ -28,6 +28,7 @@ from commands import (
 from verax.cli import main
 
 
+@pytest.mark.slow
 def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path: Path) -> None:
     """The runner while a worker starts, and with cells done; then workers, starting and at work."""
     study, out = written(tmp_path), tmp_path / "out"
@@ -58,6 +59,7 @@ def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path:
     assert not list(out.glob(".scratch/*"))
 
 
+@pytest.mark.slow
 def test_interrupted_it_says_how_to_go_on(
     undisturbed: Path, tmp_path: Path, cells_here: None
 ) -> None:
@@ -87,6 +89,7 @@ def test_interrupted_it_says_how_to_go_on(
     assert_same_tables(out, undisturbed)
 
 
+@pytest.mark.slow
 def test_two_runners_share_the_work(undisturbed: Path, tmp_path: Path) -> None:
     study, out = written(tmp_path), tmp_path / "out"
     both = [start(study, out, here=True) for _ in range(2)]
@@ -102,6 +105,7 @@ def test_two_runners_share_the_work(undisturbed: Path, tmp_path: Path) -> None:
     assert_same_tables(out, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_truncated_file_of_a_finished_cell(
     undisturbed: Path, tmp_path: Path, cells_here: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,7 @@ MORE = {**STUDY, "exams": ["replacement", "single_token"]}
 
 
 def manifest(folder: Path, results: verax.StudyResults) -> dict[str, Any]:
-    from verax.studies.store import Store
+    from verax.studies import Store
 
     (key,) = results.done
     return Store.open(folder).manifest(key)
@@ -47,6 +47,7 @@ def first(ran: Path, tmp_path: Path) -> verax.StudyResults:
     return verax.open_study(tmp_path / "s")
 
 
+@pytest.mark.slow
 def test_another_exam_takes_the_model_that_is_there(
     first: verax.StudyResults, tmp_path: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_another_exam_takes_the_model_that_is_there(
     pd.testing.assert_frame_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 def test_a_damaged_model_is_trained_again(
     first: verax.StudyResults, tmp_path: Path, name: str
@@ -74,6 +76,7 @@ def test_a_damaged_model_is_trained_again(
     assert manifest(tmp_path / "s", more)["model_of"] is None
 
 
+@pytest.mark.slow
 def test_without_weights_a_model_is_trained(tmp_path: Path) -> None:
     verax.run_study({**STUDY, "weights": False}, tmp_path / "s")
     more = verax.run_study(MORE, tmp_path / "s")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from by_hand import EngineByHand, study_of
+from by_hand import study_of
 
 import verax
-from verax.studies.running import run as running
+from support.engines import EngineByHand
+from support.internals import running_run as running
 
 
 def test_bars_by_default_where_somebody_watches(

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from by_hand import EngineByHand, Fate, fine, lost, study_of
+from by_hand import study_of
 from commands import stamps
 
-from verax import scratch
-from verax.errors import WriteError
-from verax.studies.engines.engine import DIVERGED, OUT_OF_MEMORY, Event, Failed, Job
-from verax.studies.grid.study import Hardware, Study
+from support.engines import EngineByHand, Fate, fine, lost
+from support.errors import raises
+from support.internals import Event, Runner, scratch
+from support.internals import store_cells as cells
+from verax.studies import DIVERGED, OUT_OF_MEMORY, Failed, Hardware, Job, Store, Study
 from verax.studies.running import runner as running
-from verax.studies.running.runner import TRIES, Runner
+from verax.studies.running.runner import TRIES
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store import cells
-from verax.studies.store.store import Store
 
 
 class Notes(Watcher):
@@ -47,10 +46,14 @@ def study() -> Study:
     return study_of()
 
 
+TRACEBACK = 'Traceback (most recent call last):\n  File "loop.py", line 3, in fit\nDiverged'
+
+
 def failing(*seeds: int, reason: str = DIVERGED) -> Fate:
     def fate(job: Job, time: int) -> Event:
         if job.cell.seed in seeds:
-            return Failed(job.cell.key, reason, "the loss became nan", "Traceback …")
+            words = "the loss became nan"
+            return Failed(job.cell.key, reason, words, TRACEBACK, code="training.diverged")
         return fine(job, time)
 
     return fate
@@ -90,7 +93,8 @@ def test_failed_cells_do_not_stop_the_rest_and_wait_to_be_retried(
     assert (ran.done, len(ran.failed)) == (2, 2)
     record = Store.open(folder).failures()[study.cells[1].key]
     assert record["reason"] == DIVERGED
-    assert record["traceback"] == "Traceback …"
+    assert record["traceback"] == TRACEBACK
+    assert record["code"] == "training.diverged"
     assert record["config"]["seed"] == 1
     left_alone = EngineByHand()
     ran = run(study, folder, left_alone)
@@ -341,7 +345,7 @@ def test_a_finished_cell_that_cannot_be_stored_goes_elsewhere(
 
     with monkeypatch.context() as patch:
         patch.setattr(cells, "write_and_sync", full)
-        with pytest.raises(WriteError, match=r"No space left on device; a cell that was done") as e:
+        with raises("output.not-writable") as e:
             run(study, folder, EngineByHand())
     assert list((folder / "cells").iterdir()) == []
     place = Path(str(e.value).partition("is in ")[2].partition(":")[0])

@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from by_hand import EngineByHand, fine, lost, study_of
+from by_hand import study_of
 
 import verax
-from verax.corpora.corpus import Corpus
-from verax.errors import VeraxErrors
-from verax.studies.engines.engine import Event, Failed, Job
-from verax.studies.engines.performing import perform
-from verax.studies.grid import read_study
+from support.engines import EngineByHand, fine, lost
+from support.errors import raises
+from support.internals import Event, perform
+from support.internals import running_run as running
+from verax.corpora import Corpus
+from verax.studies import Failed, Hardware, Job, Store, Study, read_study
 from verax.studies.grid import sections as reading
-from verax.studies.grid.study import Hardware, Study
-from verax.studies.running import run as running
 from verax.studies.running import runner
 from verax.studies.running.run import run, run_several
 from verax.studies.running.watching import Watcher
-from verax.studies.store.store import Store
 
 PLANTED = {"planted": {"documents": 60, "length": 12}}
 BOTH = {"corpora": PLANTED, "training": {"epochs": 1}, "exams": ["replacement"]}
@@ -66,6 +64,7 @@ class Performing(EngineByHand):
         return [perform(self.jobs.pop(0), self.corpus, device="cpu")]
 
 
+@pytest.mark.slow
 def test_results_are_those_of_each_study_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +231,7 @@ def test_studies_read_a_corpus_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_corpus_that_cannot_be_read_is_tried_again() -> None:
     loaded: dict[str, Corpus] = {}
     for _ in range(2):
-        with pytest.raises(VeraxErrors):
+        with raises("corpus.unknown"):
             read_study({**BOTH, "corpora": [PLANTED, "no-such-corpus"]}, loaded=loaded)
     assert len(loaded) == 1
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from made_up_store import FACTS, files_of, made_up_cell
 
-from verax.studies.store import Store, cells
+from support.internals import store_cells as cells
+from verax.studies import Store
 
 PATIENCE = 60.0
 

@@ -14,10 +14,8 @@ import pandas as pd
 from pyarrow import fs
 from pyarrow._fs import _MockFileSystem
 
-from verax.exams.cells import number_cell
-from verax.exams.verdict import summary_frame
-from verax.studies.grid.cell import Cell
-from verax.studies.store import Store
+from verax.exams.authoring import number_cell, summary_frame
+from verax.studies import Cell, Store
 
 FACTS: dict[str, Any] = {
     "versions": {"verax": "0.1", "torch": "2.13"},

@@ -9,7 +9,7 @@ import pytest
 from children import Children, children, is_there, said, wait_until
 from made_up_store import FACTS, files_of, made_up_cell, made_up_store
 
-from verax.studies.store import Store, open_study
+from verax.studies import Store, open_study
 
 STEPS = 45
 """A commit has 32 steps, so that the last writers finish a cell and are killed in the next."""
@@ -21,6 +21,7 @@ def writers() -> Iterator[Children]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_store_is_consistent_whenever_its_writer_is_killed(
     writers: Children, tmp_path: Path
 ) -> None:
@@ -59,6 +60,7 @@ def stamps(folder: Path, key: str) -> tuple[int, int]:
     return found.st_ino, found.st_mtime_ns
 
 
+@pytest.mark.slow
 def test_two_writers_without_locks_leave_every_cell_whole(
     writers: Children, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from children import Children, children, said
 from made_up_store import made_up_store
 
-from verax.studies.store import Store
+from verax.studies import Store
 
 KEY, OTHER = "0123456789abcdef", "0123456789abcde0"
 
@@ -30,6 +30,7 @@ def hold(runners: Children, folder: Path, key: str, name: str) -> tuple[int, str
     return process, said(saying)
 
 
+@pytest.mark.slow
 def test_processes_exclude_each_other_and_a_killed_one_holds_nothing(
     runners: Children, tmp_path: Path
 ) -> None:
@@ -47,6 +48,7 @@ def test_processes_exclude_each_other_and_a_killed_one_holds_nothing(
     other.release()
 
 
+@pytest.mark.slow
 def test_what_is_released_is_anyones(runners: Children, tmp_path: Path) -> None:
     store = made_up_store(tmp_path / "study", [])
     assert hold(runners, tmp_path / "study", KEY, "first")[1] == "mine"
@@ -118,12 +120,14 @@ def test_a_folder_made_anew_has_locks_of_its_own(tmp_path: Path) -> None:
     new.release()
 
 
+@pytest.mark.slow
 def test_a_forked_child_has_none_of_its_parents_locks(runners: Children, tmp_path: Path) -> None:
     made_up_store(tmp_path / "study", [])
     runners.start("fork", tmp_path / "study", KEY, tmp_path / "answer")
     assert said(tmp_path / "answer") == "0"
 
 
+@pytest.mark.slow
 def test_reading_a_store_locks_nothing(tmp_path: Path) -> None:
     made_up_store(tmp_path, [])
     Store.open(tmp_path).keys()

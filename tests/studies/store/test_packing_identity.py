@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_store import FACTS, files_of, made_up_cell, made_up_store, made_up_tables
 
-from verax.studies.store import Store, open_study, pack, unpack
+from support.internals import PRIVATE_SOURCE
+from verax.studies import Store, open_study, pack, unpack
 
 CELLS = [made_up_cell(seed=seed) for seed in range(3)]
 NAMES = ["a", "b", "table", "a_int64", "measure"]
@@ -62,6 +64,7 @@ studies = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(studies)
 def test_packing_loses_nothing(given: list[dict[str, pd.DataFrame]]) -> None:
@@ -83,5 +86,5 @@ def test_packing_loses_nothing(given: list[dict[str, pd.DataFrame]]) -> None:
                 assert pq.read_schema(again / file).equals(
                     pq.read_schema(study / file), check_metadata=True
                 )
-                direct = opened._source.table(cell.key, name)
+                direct = getattr(opened, PRIVATE_SOURCE).table(cell.key, name)
                 pd.testing.assert_frame_equal(direct.to_pandas(), expected)

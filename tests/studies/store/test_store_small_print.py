@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from made_up_store import FACTS, files_of, labelled, made_up_cell, made_up_store, resolved
 
-from verax.errors import VeraxError
-from verax.studies.store import Store, pack, unpack
+from support.errors import raises
+from verax.studies import Store, pack, unpack
 from verax.studies.store.folders import StorageFolder
 from verax.studies.store.tables import StoredColumns, arrow_rows, frame_of, restored, shape_of
 
@@ -29,7 +29,7 @@ def test_a_cell_half_removed_elsewhere_is_none(
         raise OSError("the line is dead")
 
     monkeypatch.setattr(StorageFolder, "remove_folder", fail)
-    with pytest.raises(VeraxError, match="the line is dead"):
+    with raises("output.not-writable"):
         store.discard(cell.key)
     assert store.keys() == []
     assert not store.complete(cell.key)
@@ -67,7 +67,7 @@ def test_rows_of_another_cell_are_not_packed(tmp_path: Path) -> None:
     files = files_of(cell)
     files["single_made.parquet"] = labelled(pd.DataFrame({"value": [1.0]}), "0" * 16)
     store.commit(cell.key, cell.to_json(), files, FACTS)
-    with pytest.raises(VeraxError, match=r"single_made\.parquet is of other cells"):
+    with raises("result.damaged", "single_made.parquet"):
         pack(tmp_path / "s", tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,8 @@ from made_up_cells import cell as made_by_hand
 from made_up_store import FACTS, labelled, resolved
 
 import verax
-from verax.exams.examine import EXAMS
-from verax.studies.grid.cell import Cell
-from verax.studies.store import Store, open_study, pack, unpack
+from verax.exams import EXAMS
+from verax.studies import Cell, Store, open_study, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def folders(ran: dict[str, Ran], tmp_path_factory: pytest.TempPathFactory) -> di
 WAYS = pytest.mark.parametrize("way", ["study", "packed", "again"])
 
 
+@pytest.mark.slow
 @WAYS
 def test_every_table_of_every_exam_comes_back(
     way: str, folders: dict[str, Path], ran: dict[str, Ran]
@@ -91,6 +92,7 @@ def test_every_table_of_every_exam_comes_back(
     assert found.history()["loss"].tolist() == [loss for own in histories for loss in own]
 
 
+@pytest.mark.slow
 def test_reopened_verdicts_can_be_compared(folders: dict[str, Path], ran: dict[str, Ran]) -> None:
     def compared(verdicts: list[verax.Verdict]) -> pd.DataFrame:
         return verax.compare({"plain": verdicts[0], "sparse": verdicts[1]}).table()
@@ -147,3 +149,23 @@ def test_duckdb_and_pandas_read_a_packed_study(
     rows_in_all = sum(len(table) for one in ran.values() for table in one.verdict.tables.values())
     assert len(instances) == rows_in_all
     assert set(instances["cell"]) == set(ran)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exam", ["replacement", "single_token"])
+def test_one_seed_of_a_study_is_judged_by_the_limits_of_its_verdict(
+    exam: str,
+    make_model: Callable[..., verax.AttentionClassifier],
+    planted: verax.Corpus,
+    tmp_path: Path,
+) -> None:
+    """The default limits depend on the words per document, which not every exam's tables have."""
+    cell = made_by_hand(planted, 0, (exam,), projection="softmax")
+    verdict = verax.examine(make_model(), planted, exam)
+    store = Store.create(tmp_path / "study", "made up", "", resolved([cell]))
+    tables = {**verdict.tables, "summary": verdict.summary()}
+    files = {f"{name}.parquet": labelled(table, cell.key) for name, table in tables.items()}
+    files["verdict.json"] = json.dumps(verdict.manifest).encode()
+    store.commit(cell.key, cell.to_json(), files, FACTS)
+    (judgement,) = open_study(tmp_path / "study").judgements().values()
+    assert [row.limits for row in judgement.rows] == [row.limits for row in verdict.judgement.rows]

@@ -1,0 +1,30 @@
+"""Places in which everything is written once, for all tests of this room."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import capabilities
+import pytest
+import research  # noqa: F401  papers, audits and calibration: delete with them
+from capabilities import CAPABILITIES
+from places import MEMORY, Place
+
+
+@pytest.fixture(scope="session")
+def place_of() -> Iterator[Callable[[str], Place]]:
+    """Give the place of a capability, made once."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capabilities, "PLACE", Path(name) / "made")
+        capabilities.PLACE.mkdir()
+        made: dict[str, Place] = {}
+
+        def place(title: str) -> Place:
+            if title not in made:
+                above = tempfile.mkdtemp(dir=name)
+                made[title] = Place(Path(above), CAPABILITIES[title])
+            return made[title]
+
+        yield place

@@ -1,0 +1,216 @@
+"""Tests use public names, so that the code behind them can move.
+
+`tests/support` alone may reach further. A test of an internal mechanism, which goes when its
+mechanism goes, is listed in `mechanism.txt`: that list may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import verax
+from support import internals
+
+TESTS = Path(__file__).parent
+SOURCE = Path(verax.__file__).parent
+NAMES = set((TESTS.parent / "public_api.txt").read_text(encoding="utf-8").split())
+DOORS = {name.rpartition(".")[0] for name in NAMES} | {"verax.__main__"}
+"""Public modules, and the one that the command starts with."""
+LISTED = TESTS / "mechanism.txt"
+MOST = 148
+"""How many files are listed: never raise it."""
+SUPPORT_LINES = 600
+_DOTTED = re.compile(r"verax(\.\w+)+")
+_IMPORT = re.compile(r"\b(?:from|import) (verax(?:\.\w+)*)")
+
+
+def listed() -> list[str]:
+    return LISTED.read_text(encoding="utf-8").split()
+
+
+def internal_names() -> set[str]:
+    words = " ".join(internals.TABLE.values()).split()
+    names = {(word.partition("=")[2] or word).removeprefix("@") for word in words}
+    return names | {f"PRIVATE{name}" for name in internals.ATTRIBUTES}
+
+
+def files() -> list[Path]:
+    """Every file of tests but these: `support`, and this one, which has names in its examples."""
+    found = [f for f in sorted(TESTS.rglob("*.py")) if TESTS / "support" not in f.parents]
+    return [f for f in found if f != Path(__file__)]
+
+
+@cache
+def private_names() -> frozenset[str]:
+    """Names with an underscore that Verax defines, but for what notebooks look for."""
+    defined = {name for path in SOURCE.rglob("*.py") for name in _defined(_parsed(path))}
+    return frozenset(name for name in defined if not name.startswith("_repr_"))
+
+
+@cache
+def reached(path: Path) -> list[str]:
+    """Return what a file uses that no public module offers, in order of appearance."""
+    tree = _parsed(path)
+    private = private_names() - set(_defined(tree))
+    return [found for node in ast.walk(tree) for found in _reached(node, private)]
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _defined(tree: ast.AST) -> Iterator[str]:
+    """Names with one underscore that are functions, classes, globals or attributes of self."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found = name
+            case ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
+                found = name
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                found = name
+            case _:
+                continue
+        if _is_private(found):
+            yield found
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name != "_"
+
+
+def _reached(node: ast.AST, private: frozenset[str]) -> Iterator[str]:
+    match node:
+        case ast.ImportFrom(module=str(module), names=names) if _is_ours(module):
+            for alias in names:
+                whole = f"{module}.{alias.name}"
+                if whole not in NAMES and whole not in DOORS:
+                    yield whole
+        case ast.Import(names=names):
+            yield from (a.name for a in names if _is_ours(a.name) and a.name not in DOORS)
+        case ast.Attribute(value=value, attr=attr):
+            if attr in private and not _is_foreign(value):
+                yield f"attribute {attr}"
+            if (door := _dotted(value)) in DOORS and not attr.startswith("__"):
+                whole = f"{door}.{attr}"
+                if not {whole} & (NAMES | DOORS) and hasattr(import_module(door), attr):
+                    yield whole
+        case ast.Call(func=function, args=args) if _called(function) in _BY_NAME:
+            names = [a.value for a in args if isinstance(a, ast.Constant)]
+            yield from (f"attribute {n}" for n in names if isinstance(n, str) and n in private)
+        case ast.Constant(value=str(text)) if _DOTTED.fullmatch(text):
+            if text not in NAMES and text not in DOORS and _names_code(text):
+                yield f"string {text}"
+        case ast.Constant(value=str(text)):
+            yield from (f"code {m}" for m in _IMPORT.findall(text) if _names_code(m, inner=True))
+
+
+_BY_NAME = {"setattr", "getattr", "delattr", "object"}
+
+
+def _called(function: ast.expr) -> str:
+    """Return the last name of a function that is called: `object` for `patch.object`."""
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0] == "verax"
+
+
+def _is_foreign(value: ast.expr) -> bool:
+    """Whether an attribute is one of a module such as os, by its name."""
+    return isinstance(value, ast.Name) and value.id in {"os", "sys", "subprocess"}
+
+
+def _dotted(value: ast.expr) -> str:
+    if isinstance(value, ast.Name):
+        return value.id
+    return f"{_dotted(value.value)}.{value.attr}" if isinstance(value, ast.Attribute) else ""
+
+
+def _names_code(text: str, inner: bool = False) -> bool:
+    """Whether a dotted name leads to a module of Verax that is not public, or to what is in one."""
+    if inner and text in DOORS:
+        return False
+    parts = text.split(".")[1:]
+    place = SOURCE
+    for part in parts:
+        if (place / f"{part}.py").exists():
+            return True
+        if not (place / part / "__init__.py").exists():
+            return place != SOURCE
+        place = place / part
+    return text not in DOORS and place != SOURCE
+
+
+def test_other_files_use_public_names_only() -> None:
+    exempt = set(listed())
+    found = {str(f.relative_to(TESTS)): reached(f) for f in files()}
+    assert {name: deep for name, deep in found.items() if deep and name not in exempt} == {}
+
+
+def test_the_list_only_shrinks() -> None:
+    names = listed()
+    assert names == sorted(set(names))
+    assert len(names) == MOST, "nothing is added to mechanism.txt; lower MOST as files leave it"
+    assert [name for name in names if not (TESTS / name).exists()] == []
+    assert [name for name in names if not reached(TESTS / name)] == [], "these need no exemption"
+
+
+def test_support_stays_small() -> None:
+    paths = (TESTS / "support").rglob("*.py")
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+    assert lines <= SUPPORT_LINES
+
+
+def test_internal_names_are_unique() -> None:
+    """Two rows with one name would give tests the first one's."""
+    words = " ".join(internals.TABLE.values()).split()
+    assert len(internal_names()) == len(words) + len(internals.ATTRIBUTES)
+
+
+def test_every_internal_name_is_there() -> None:
+    """Rows of a table are no imports: nothing else would notice one whose module is gone."""
+    assert [name for name in internal_names() if getattr(internals, name, None) is None] == []
+
+
+def test_every_internal_name_is_needed() -> None:
+    nodes = [node for path in files() for node in ast.walk(_parsed(path))]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    used = {a.name for n in imports if n.module == "support.internals" for a in n.names}
+    assert internal_names() - used == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from verax import Corpus, functional", []),
+        ("from verax.functional import sparsemax", []),
+        ("import verax.statistics", []),
+        ("import verax\nverax.functional.sparsemax\nverax.exams.authoring.Measure", []),
+        ("from verax.models.head import decisions", ["verax.models.head.decisions"]),
+        ("def f():\n    from verax.models import head", ["verax.models.head"]),
+        ("import verax.files as files", ["verax.files"]),
+        ("import verax\nverax.exams.tables.wide", ["verax.exams.tables"]),
+        ("patch.setattr('verax.results.write_text', 1)", ["string verax.results.write_text"]),
+        ("patch.setattr(ranks, '_ELEMENTS', 1)", ["attribute _ELEMENTS"]),
+        ("run('import verax.api')", ["code verax.api"]),
+        ("import verax\nverax.nothing", []),
+        ("run('from verax import train; import verax.cli')", []),
+        ("model._masking(1)", ["attribute _masking"]),
+        ("class A:\n    def __init__(self): self._masking = 1\n    def f(self): self._masking", []),
+        ("os._exit(0); frame._replace(a=1); verdict._repr_html_()", []),
+        ("name = 'verax.bash'; about = b'verax.study'; where = 'verax.encoders'", []),
+    ],
+)
+def test_what_counts_as_deep(tmp_path: Path, code: str, found: list[str]) -> None:
+    path = tmp_path / "made_up.py"
+    path.write_text(code, encoding="utf-8")
+    assert reached(path) == found

@@ -68,11 +68,16 @@ HEADS: dict[str, Callable[[Dropping], Any]] = {
 }
 
 
-def made(head: str = "module", training: bool = True, whole: bool = True) -> tuple[Dropping, Any]:
+def made(
+    head: str = "module",
+    training: bool = True,
+    whole: bool = True,
+    kind: type[Dropping] = Dropping,
+) -> tuple[Dropping, Any]:
     """The same module each time, its last layer in evaluation mode, and the classifier of it."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        module = Dropping().train(training)
+        module = kind().train(training)
     module.out[2].eval()
     classifier = verax.from_pooled(
         module if whole else Elsewhere(module),
@@ -145,6 +150,29 @@ def test_modules_behind_methods_are_found_where_they_are_no_submodules() -> None
     before = state(module)
     table = classifier.explain(TEXTS, "leave-one-out")
     pd.testing.assert_frame_equal(table, expected.explain(TEXTS, "leave-one-out"))
+    assert is_as(module, before)
+
+
+class Counting(Dropping):
+    """Changes a buffer in each pass, also in evaluation mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("passes", torch.zeros(()))
+
+    def encode(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        self.passes += 1
+        return super().encode(vectors, mask)
+
+
+def test_buffers_that_passes_change_are_restored() -> None:
+    module, classifier = made(kind=Counting)
+    before, fingerprint = state(module), classifier.fingerprint
+    assert before[1]["passes"] > 0
+    verdict = verax.examine(classifier, CORPUS, ["replacement"], progress=False)
+    assert verdict.manifest["weights"] == fingerprint
+    assert is_as(module, before)
+    classifier.explain(TEXTS, "leave-one-out")
     assert is_as(module, before)
 
 

@@ -40,7 +40,7 @@ from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import POOLED, TextClassifier
-from verax.models.pooled import evaluation_mode
+from verax.models.pooled import evaluation_mode, unchanged_buffers
 from verax.options import SEED, build, check
 from verax.portable import corpus_name, portable
 from verax.progress import Display, say, shown
@@ -226,7 +226,12 @@ def examine(
             VeraxWarning,
             outside_verax(),
         )
-    with shown(progress) as display, full_precision(), evaluation_mode(examined):
+    with (
+        shown(progress) as display,
+        full_precision(),
+        evaluation_mode(examined),
+        unchanged_buffers(examined),
+    ):
         if not examined.trained_here:
             say(display, plan_lines(planned))
         if examined.kind == POOLED:

@@ -22,7 +22,7 @@ from verax.importance.registry import Importance, names_of, score, split_place, 
 from verax.importance.transformers import DERIVED, special_share
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
-from verax.models.pooled import PooledClassifier, evaluation_mode
+from verax.models.pooled import PooledClassifier, evaluation_mode, unchanged_buffers
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 
@@ -100,7 +100,11 @@ def explain(
     derived = any(split_place(name)[0] in DERIVED for name in names)
     has_share = derived and model.kind == TRANSFORMER
     frames: list[pd.DataFrame] = []
-    with shown(progress if watch is None else False) as display, evaluation_mode(model):
+    with (
+        shown(progress if watch is None else False) as display,
+        evaluation_mode(model),
+        unchanged_buffers(model),
+    ):
         watching = display.watching("explaining") if watch is None else watch
         for rows in watching(model.batches(encoded, max_tokens)):
             trace = model.trace_rows(encoded, rows)

@@ -58,6 +58,27 @@ def evaluation_mode(model: object) -> Iterator[None]:
             part.training = True
 
 
+@contextmanager
+def unchanged_buffers(model: object) -> Iterator[None]:
+    """Restore the buffers of a PyTorch model, which passes in evaluation mode may still change.
+
+    >>> model = nn.BatchNorm1d(2)
+    >>> with unchanged_buffers(model):
+    ...     _ = model(torch.ones(3, 2))
+    >>> int(model.num_batches_tracked)
+    0
+    """
+    buffers = list(model.buffers()) if isinstance(model, nn.Module) else []
+    before = [buffer.clone() for buffer in buffers]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, values in zip(buffers, before, strict=True):
+                if not torch.equal(buffer, values):
+                    buffer.copy_(values)
+
+
 class PooledClassifier(nn.Module, ABC):
     """Tokens → word vectors → states → items → weights → Σ α h → logits.
 

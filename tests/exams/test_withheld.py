@@ -17,7 +17,7 @@ from made_up_summaries import model_of, part_optimal, right, survives, tau, verd
 from support.internals import OVER_SEEDS as SEEDS
 from support.internals import limit_versions as versions
 from verax.cli import main
-from verax.exams import judge
+from verax.exams import judge, load_limits
 from verax.exams.judgement.headline import LEAST_DOCUMENTS
 from verax.exams.judgement.row import WITHHELD
 from verax.report import report
@@ -26,7 +26,7 @@ from verax.report.notebook import html_of
 SHIPPED = versions()[-1]
 """The default limits."""
 CONTRADICTED = [tau(-0.5, -0.6, -0.4), survives(99.5, 99.0, 100.0)]
-READING = ("honest", "deceptive", "deceived", "reads as", "most like these")
+READING = ("honest", "deceptive", "deceived", "accused", "reads as", "most like these")
 
 
 @pytest.mark.parametrize("limits", ["2026-11", SHIPPED])
@@ -161,7 +161,12 @@ def test_seeds_of_a_study_are_documents_of_each(planted: verax.Corpus) -> None:
     assert judge(made).headline.startswith("No verdict: 40 documents")
 
 
-@pytest.mark.parametrize("limits", [None, *versions()])
+def own_calibration() -> dict[str, Any]:
+    """Limits of the user's own, which bring their calibration: as `verax calibrate` writes them."""
+    return {**load_limits(SHIPPED).to_json(whole=True), "version": "mine"}
+
+
+@pytest.mark.parametrize("limits", [None, *versions(), "mine"])
 @pytest.mark.parametrize("documents", [24, 150])
 def test_no_view_reads_a_model_as_honest_or_deceptive(
     limits: str | None, documents: int, tmp_path: Path
@@ -170,7 +175,7 @@ def test_no_view_reads_a_model_as_honest_or_deceptive(
     model = {"options": {"encoder": "bilstm", "projection": "softmax"}}
     known = {"format": 2, "split": "test", "model": model, "words": 20.0}
     found = verdict(*cells, by=None, **known, documents=documents)
-    judgement = found.judge(limits)
+    judgement = found.judge(own_calibration() if limits == "mine" else limits)
     shown = replace(found, manifest={**found.manifest, "limits": judgement.limits.to_json()})
     page = tmp_path / "report.html"
     report(shown, page)

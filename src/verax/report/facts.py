@@ -18,7 +18,10 @@ NAMES = {
     "lams": "λ",
     "importances": "importances of its own",
 }
-_INTERNAL = ("tables", "format", "fingerprint", "texts_fingerprint", "bias", "plan")
+_INTERNAL = (
+    *("tables", "format", "fingerprint", "texts_fingerprint", "bias", "plan"),
+    *("calibration", "by_kind"),  # of limits: error rates there say nothing about this model
+)
 """What only a program reads."""
 _FIRST = ("corpus", "split", "documents", "sampled_from", "exams")
 _LAST = ("seconds", "device", "verax", "python", "torch")

@@ -121,7 +121,7 @@ class Judgement(InNotebook):
             "withheld": self.withheld or None,
             "learnt": not self.unlearned,
             "accuracy": None if self.accuracy is None else _numbers(self.accuracy),
-            "limits": self.limits.to_json(),
+            "limits": replace(self.limits, calibration=None, by_kind={}).to_json(),
             "rows": [{k: _json(v) for k, v in _plain(row).items()} for row in self.rows],
             "caveats": list(self.caveats),
         }

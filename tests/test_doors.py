@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -209,6 +211,22 @@ def test_the_list_only_shrinks() -> None:
     assert len(names) == MOST, "nothing is added to mechanism.txt; lower MOST as files leave it"
     assert [name for name in names if not (TESTS / name).exists()] == []
     assert [name for name in names if not reached(TESTS / name)] == [], "these need no exemption"
+
+
+def test_no_file_takes_the_place_of_one_that_left() -> None:
+    """What is listed was listed from the start: the number alone would allow an exchange."""
+    commits = _git("log", "--diff-filter=A", "--format=%H", "--", LISTED.name).split()
+    if not commits:
+        pytest.skip("no history: this is not a clone")
+    first = _git("show", f"{commits[-1]}:./{LISTED.name}").split()
+    assert set(listed()) - set(first) == set()
+
+
+def _git(*arguments: str) -> str:
+    if shutil.which("git") is None:
+        return ""
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=TESTS, capture_output=True, text=True).stdout
 
 
 def test_support_stays_small() -> None:

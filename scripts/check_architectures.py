@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
-    sys.path.insert(0, str(ROOT / "tests" / "external"))
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "external")]
     import transformers
     from architectures import CONFIGURATIONS, make_model  # type: ignore[import-not-found]
-    from tiny_bert import make_tokenizer  # type: ignore[import-not-found]
 
     import verax
+    from support.tiny_bert import make_tokenizer  # type: ignore[import-not-found]
 
     logging.disable(logging.WARNING)
     tokenizer, failed = make_tokenizer(), 0

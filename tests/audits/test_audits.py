@@ -16,9 +16,8 @@ from safetensors.torch import save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "external"))
 
-from tiny_bert import make_bert, make_tokenizer
-
 from support.errors import raises, refused
+from support.tiny_bert import make_bert, make_tokenizer
 from verax.audits.answers import Answers, answers_of, fewer
 from verax.audits.audit import INJECTIONS, REVIEWS, SCALES, SENTENCES, Scale
 from verax.audits.building import MARGIN, STRENGTHS, build_model

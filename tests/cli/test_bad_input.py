@@ -11,6 +11,7 @@ import pytest
 from refused import refusal
 
 import verax
+from support.commands import LOADING
 from support.errors import raises
 from verax.cli import main
 
@@ -207,8 +208,8 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("worked before looking at the place")
 
-    for module in ("loading", "corpora", "demo"):
-        monkeypatch.setattr(f"verax.cli.{module}.load_corpus", never)
+    for place in LOADING:
+        monkeypatch.setattr(place, never)
     out = "mine"
     if place == "a folder of other things":
         Path("mine").mkdir()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import io
 import json
 import os
+import pkgutil
 import signal
 import sys
 import traceback
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import verax
+from support.commands import WORK
 from support.errors import refused
 from support.internals import Guarded, print_json
 from support.internals import running_run as running
@@ -48,11 +49,6 @@ COMMANDS: dict[str, list[str]] = {
 """Command → its words but for where results go."""
 OUTS = {"predict": "out.csv", "explain": "out.html", "report": "out.html"}
 FLAGS = {"corpora": "--save"}
-WORK = (
-    *("train.train", "examine.examine", "compare.compare"),
-    *("sweep.run_sweep", "adversary.run_adversaries", "report.charts_in"),
-)
-"""What takes long in a command: it is done once, and a fork has its result."""
 STUDY = """
 name: study
 corpora: {planted: {documents: 60, length: 12}}
@@ -76,10 +72,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.delenv("VERAX_DATA", raising=False)
         patch.setattr(running, "make_engine", lambda hardware: HereEngine("cpu"))
-        for name in WORK:
-            module, _, function = name.partition(".")
-            of = importlib.import_module(f"verax.cli.{module}")
-            patch.setattr(of, function, _once(getattr(of, function)))
+        for place in WORK:
+            patch.setattr(place, _once(pkgutil.resolve_name(place)))
         yield folder
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tiny_bert import TEXTS, make_bert, make_tokenizer
 
 import verax
+from support.tiny_bert import TEXTS, make_bert, make_tokenizer
 from verax import TransformerClassifier
 
 

@@ -9,12 +9,18 @@ import numpy as np
 import torch
 
 import verax
-from verax.models import decisions
 
 
 def subsets(n: int) -> list[tuple[int, ...]]:
     """Every set of the first n numbers, the smallest first."""
     return [one for k in range(n + 1) for one in combinations(range(n), k)]
+
+
+def decided_by(logits: torch.Tensor) -> torch.Tensor:
+    """(sets, classes) logits → classes: by the sign of a single logit, else the largest one's."""
+    if logits.shape[1] == 1:
+        return (logits[:, 0] > 0).long()
+    return logits.argmax(1)
 
 
 def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[int, ...], int]:
@@ -29,7 +35,7 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
         kept = trace.weights[0].double().masked_fill(torch.from_numpy(gone), 0.0)
         contexts = (kept / kept.sum(-1, keepdim=True)).nan_to_num() @ trace.items[0].double()
         logits = contexts @ model.head.linear.weight.double().T + model.head.linear.bias.double()
-        return dict(zip(sets, decisions(logits).tolist(), strict=True))
+        return dict(zip(sets, decided_by(logits).tolist(), strict=True))
     if model.kind != "pooled":
         gone = np.zeros((len(sets), len(words)), dtype=bool)
         for place, one in enumerate(sets):
@@ -37,7 +43,7 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
         trace = model.trace([" ".join(words)])
         rows = torch.zeros(len(sets), dtype=torch.long)
         logits = model.logits_without(trace, rows, torch.from_numpy(gone), operator)
-        return dict(zip(sets, decisions(logits).tolist(), strict=True))
+        return dict(zip(sets, decided_by(logits).tolist(), strict=True))
     if operator == "mask":
         texts = [["unheard-of" if k in one else w for k, w in enumerate(words)] for one in sets]
     else:
@@ -45,7 +51,7 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
     labels = model.predict([text for text in texts if text])["label"].tolist()
     classes = [model.classes.index(label) for label in labels]
     if not texts[-1]:
-        classes.append(int(decisions(model.head.bias.detach()[None])))
+        classes.append(int(decided_by(model.head.bias.detach()[None])))
     return dict(zip(sets, classes, strict=True))
 
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from tiny_bert import make_bert
 
 import verax
 from support.errors import raises
+from support.tiny_bert import make_bert
 from verax import TransformerClassifier
 from verax.importance import score
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_bert import make_bert, make_tokenizer
 
 import verax
 from support.errors import raises
+from support.tiny_bert import make_bert, make_tokenizer
 from verax.external.fine_tuning import FineTuning, _pooled, fine_tune
 from verax.models.fingerprint import fingerprint
 

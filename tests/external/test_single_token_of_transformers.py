@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from tiny_bert import make_bert
 from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 import verax
 from support.errors import raises
+from support.tiny_bert import make_bert
 from verax import TransformerClassifier
 from verax.exams import plan
 from verax.exams.single_token.transformer import logits_alone

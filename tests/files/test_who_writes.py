@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import io
 import pkgutil
@@ -11,7 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 
 import pytest
 from capabilities import CAPABILITIES
@@ -22,6 +23,7 @@ import verax
 from support.storage import MODULES
 from verax.cli import main
 
+API = Path(__file__).parents[2] / "public_api.txt"
 VERBS = re.compile(r"(save|report|run|write|pack|unpack|dump|export)(_|$)")
 """What a function that writes is called."""
 PLACES = {"out", "keep"}
@@ -34,19 +36,15 @@ REFUSES = {"GuidedClassifier.save"}
 
 
 def public() -> Iterator[tuple[str, FunctionType]]:
-    """Every function and method that `verax` or a package in it exports, by where it is defined."""
-    packages = [
-        module.name for module in pkgutil.walk_packages(verax.__path__, "verax.") if module.ispkg
-    ]
-    for name in ("verax", *packages):
-        module = importlib.import_module(name)
-        for exported in getattr(module, "__all__", ()):
-            thing = getattr(module, exported)
-            members = inspect.getmembers(thing) if inspect.isclass(thing) else [(exported, thing)]
-            for member, one in members:
-                function = inspect.unwrap(getattr(one, "__func__", one)) if callable(one) else None
-                if isinstance(function, FunctionType) and not member.startswith("_"):
-                    yield function.__qualname__, function
+    """Every function of `public_api.txt`, and every method of a class there, by its own name."""
+    for public_name in API.read_text(encoding="utf-8").split():
+        module, _, name = public_name.rpartition(".")
+        thing = getattr(importlib.import_module(module), name)
+        members = inspect.getmembers(thing) if inspect.isclass(thing) else [(name, thing)]
+        for member, one in members:
+            function = inspect.unwrap(getattr(one, "__func__", one)) if callable(one) else None
+            if isinstance(function, FunctionType) and not member.startswith("_"):
+                yield function.__qualname__, function
 
 
 def test_every_public_function_that_writes_has_a_row() -> None:
@@ -105,21 +103,17 @@ def test_every_module_that_writes_does_so_in_some_row(place_of: Callable[[str], 
     by_which = {entry for _, entry in named if entry is not None}
     assert by_which
     able = set()
-    for path in Path(SOURCE).rglob("*.py"):
+    for module in pkgutil.walk_packages(verax.__path__, "verax."):
+        path = Path(str(importlib.util.find_spec(module.name).origin))  # type: ignore[union-attr]
         file = str(path.relative_to(SOURCE))
         if file not in HOME and any(one in path.read_text("utf-8") for one in NAMES):
-            for value in vars(_module(file)).values():
+            for value in vars(importlib.import_module(module.name)).values():
                 if inspect.isfunction(value) and _is_of(value) and value.__qualname__ in by_which:
                     able.add(file)
     assert able - {file for file, _ in named} == set(), "no row of capabilities.py writes by it"
 
 
 NAMES = [module.__name__ for module in MODULES]
-
-
-def _module(file: str) -> ModuleType:
-    name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    return importlib.import_module(f"verax.{name}")
 
 
 def _is_of(function: FunctionType) -> bool:

@@ -386,8 +386,8 @@ def weight_rows(name: str) -> pd.DataFrame:
 def architecture_rows(name: str) -> pd.DataFrame:
     """Return the logits of a tiny model as computed by Verax."""
     from external.architectures import make_model
-    from external.tiny_bert import TEXTS as TINY
-    from external.tiny_bert import make_tokenizer
+    from support.tiny_bert import TEXTS as TINY
+    from support.tiny_bert import make_tokenizer
 
     with one_thread():
         classifier = verax.from_transformers(make_model(name), make_tokenizer())

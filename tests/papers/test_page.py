@@ -12,9 +12,11 @@ from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with
 
 from support.internals import (
     CANNOT,
+    CHECKING_MOST_KEPT,
     DOES_NOT,
     MOST_PAGE_ROWS,
     MOST_ROWS,
+    PAGE_MOST_KEPT,
     REPLICATES,
     TRIAL,
     Exhibit,
@@ -151,8 +153,8 @@ def test_long_exhibits_are_linked_and_empty_ones_said_to_be() -> None:
 def test_an_exhibit_of_very_many_rows_is_named_by_its_command_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("page", "checking"):
-        monkeypatch.setattr(f"verax.papers.{module}.MOST_KEPT", LONG - 1)
+    for place in (PAGE_MOST_KEPT, CHECKING_MOST_KEPT):
+        monkeypatch.setattr(place, LONG - 1)
     text = page(checked())
     assert f"{LONG} rows: `verax papers table made-up-2020 figure3 --csv` prints them." in text
     assert "figure3.csv" not in text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def test_in_a_browser_charts_are_drawn_and_nothing_is_fetched(
 def test_without_a_drawing_library_tables_remain(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("verax.report.report"), "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "altair", None)
     page = report_page(OF[kind][0]())
     assert not Elements(page).of("figure")
     assert text("pip install 'verax[report]'") in page

@@ -11,6 +11,15 @@ from unittest.mock import patch
 import verax
 from verax.cli import completion, demo
 
+LOADING = [f"verax.cli.{module}.load_corpus" for module in ("loading", "corpora", "demo")]
+"""Where commands load corpora: places to patch."""
+WORK = [
+    *("verax.cli.train.train", "verax.cli.examine.examine", "verax.cli.compare.compare"),
+    *("verax.cli.sweep.run_sweep", "verax.cli.adversary.run_adversaries"),
+    "verax.cli.report.charts_in",
+]
+"""What takes long in a command: tests do it once, and a fork has its result."""
+
 
 @contextmanager
 def small_demo(corpus: verax.Corpus, settings: Mapping[str, Any]) -> Iterator[None]:

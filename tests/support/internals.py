@@ -138,13 +138,14 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "models.saving": "write_bytes=@SAVED_BYTES",  # elsewhere
     "options": "build divide names",  # made_up_cells, option_values, training
     "papers": "exhibits quoting",
+    "papers.checking": "MOST_KEPT=@CHECKING_MOST_KEPT",  # page
     "papers.comparing": "PaperComparison above below larger",
     "papers.exhibits": "Exhibit MEASURED entry frame",
     "papers.meister_2021.functions": "SUPPORT along symlog",
     "papers.numbers": "SeedMean as_json combined=numbers_combined difference percent",
     "papers.overview": "overview write_overview",
-    "papers.page": "MOST_ROWS MOST_ROWS=@MOST_PAGE_ROWS markdown=page_markdown page=paper_page "
-    "shown=page_shown",
+    "papers.page": "MOST_KEPT=@PAGE_MOST_KEPT MOST_ROWS MOST_ROWS=@MOST_PAGE_ROWS "
+    "markdown=page_markdown page=paper_page shown=page_shown",
     "papers.results": "SUMMARY",
     "papers.screen": "TRIAL farther",
     "papers.verdicts": "CANNOT DOES_NOT IN_PART MARKS Part REPLICATES VERDICTS "

@@ -23,7 +23,7 @@ from typing import Any
 
 import pandas as pd
 
-LIMITS = ("--limits", "2026-11-measured")
+LIMITS = ("--limits", "2026-11-measured-3")
 CUES = {"yes": ("superb", "moving", "witty"), "no": ("dull", "clumsy", "tedious")}
 REVIEWS, HONEST, DECEIVING = "reviews.csv", "honest", "deceiving"
 TYPED = """import verax

@@ -26,10 +26,6 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
     At most ln 2. Rounding may leave a value a few 1e-17 below zero, which is kept as it is. Its
     gradient is ½ ln(p/m) towards p and ½ ln(q/m) towards q, finite also where one of them is zero.
-
-    Args:
-        p: (..., items), each row a distribution.
-        q: the same.
     """
     p, q = torch.broadcast_tensors(p, q)
     divergence: Tensor = _JensenShannon.apply(p, q)  # type: ignore[no-untyped-call]

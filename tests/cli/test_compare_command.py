@@ -267,7 +267,7 @@ def test_to_be_better_fails_no_build(pair: Path) -> None:
     worse = set(judged[judged == "worse"].index)
     assert set(compared.worse()["measure"]) == worse
     code = 3 if worse else 0
-    assert main([*command, "--limits", "2026-11-measured", "--fail-on", "worse"]) == code
+    assert main([*command, "--limits", "2026-11-measured-3", "--fail-on", "worse"]) == code
 
 
 @pytest.mark.slow
@@ -276,7 +276,7 @@ def test_fail_on_needs_limits_and_one_version_of_them(
 ) -> None:
     command = ["compare", str(pair / "good"), str(pair / "bad"), "--fail-on", "worse"]
     refusal(capsys, command, "option.missing", "--fail-on", "--limits")
-    for name, version in (("good", "2026-11"), ("bad", "2026-11-measured")):
+    for name, version in (("good", "2026-11"), ("bad", "2026-11-measured-3")):
         verdict = verax.examine(pair / name, exams="replacement", limits=version)
         verdict.save(tmp_path / name)
     mixed = [tmp_path / "good", tmp_path / "bad"]

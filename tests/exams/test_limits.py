@@ -20,8 +20,6 @@ from verax.exams.judgement.limits import NEWEST
 
 PUBLISHED = {
     "2026-11": "ca911aa6ffdf7e7327e1ea3683691e4790d3b558123024bb127de498dd1489e2",
-    "2026-11-measured": "84599ee1f6f1dc29fab02cc5724da3eb1e3da97357a7f178e5735afd93b5ae41",
-    "2026-11-measured-2": "344c9a096b643201c8c5cb7847a99b0bc1d9584497731d40026726a3c8ae2497",
     "2026-11-measured-3": "669f6b9d688afe37bcfef8aa539d11b231b1c194bb85577cc2beb8c13ab9d0c1",
 }
 """Version → SHA-256 of its file. A published version never changes: add another instead."""

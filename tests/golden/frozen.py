@@ -50,6 +50,25 @@ A number of kind `order` depends on the rank order of scores that differ by roun
 compared only where all bits must be equal.
 """
 
+LOOSER = {
+    "*influence@frobenius*": SINGLE,
+    "*table:dispersion_influence/*": SINGLE,
+    "*table:information_words/*": SINGLE,
+    "*.passes": ORDER,
+    "*/passes*": ORDER,
+    "*.asked": ORDER,
+    "*/asked*": ORDER,
+    "*sufficiency.*_p": ORDER,
+    "pooled-*agreement*leave-one-out*": ORDER,
+    "module-*agreement*leave-one-out*": ORDER,
+}
+"""Pattern of ids → loosest kind: numbers that the older CPUs of `freeze.py` kept by luck.
+
+Another CPU of the same capability changed them: influence and distances are computed in single
+precision; how many sets a search tries, a p-value of flipped signs and the place of two equal
+scores depend on the last bit.
+"""
+
 KINDS = ("pooled", "hierarchical", "encoder", "decoder", "module", "function")
 LABELS = {2: "feeling", 3: "topic"}
 """Number of classes → label column of the frozen corpus."""
@@ -575,8 +594,13 @@ def same_machine() -> bool:
 
 
 def frozen_numbers(name: str) -> pd.DataFrame:
-    """Return the frozen rows of one file in `numbers/`."""
-    return pd.read_parquet(NUMBERS / f"{name}.parquet")
+    """Return the frozen rows of one file in `numbers/`, with the kinds that `LOOSER` loosens."""
+    rows = pd.read_parquet(NUMBERS / f"{name}.parquet")
+    ids, kinds = number_ids(rows).to_numpy(), rows["kind"].astype(str).to_numpy(dtype=object)
+    for pattern, kind in LOOSER.items():
+        tighter = [other for other, allowed in TOLERANCE.items() if allowed < TOLERANCE[kind]]
+        kinds[matches(pattern, ids) & np.isin(kinds.astype(str), tighter)] = kind
+    return rows.assign(kind=kinds)
 
 
 def frozen_json(name: str) -> dict[str, Any]:
@@ -631,6 +655,8 @@ def differences(frozen: pd.DataFrame, fresh: pd.DataFrame, *, bits: bool) -> lis
         same = (old == new) | (np.isnan(old) & np.isnan(new))
         if not bits and part != "n":
             same |= np.abs(new - old) <= allowed * np.maximum(1.0, np.abs(old))
+        if not bits:  # a correlation of equal scores may not even be defined
+            same |= np.isinf(allowed)
         wrong |= ~same
     lines = []
     for _, row in both[wrong].iterrows():

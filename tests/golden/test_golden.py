@@ -81,6 +81,18 @@ def test_a_change_names_what_is_frozen() -> None:
         assert str(change.reason).strip(), f"{change.id} has no reason"
 
 
+def test_numbers_are_only_loosened() -> None:
+    """Every pattern matches something frozen, and no number gets a tighter kind."""
+    files = [golden.NUMBERS / f"{case}.parquet" for case in golden.CASES]
+    ids = {id for path in files for id in golden.number_ids(golden.pd.read_parquet(path))}
+    for pattern in golden.LOOSER:
+        assert golden.matches(pattern, ids).any(), pattern
+    for path in files:
+        kinds = golden.pd.read_parquet(path)["kind"].astype(str).map(golden.TOLERANCE)
+        loosened = golden.frozen_numbers(path.stem)["kind"].map(golden.TOLERANCE)
+        assert (loosened >= kinds).all()
+
+
 def test_models_are_small() -> None:
     sizes = {path: path.stat().st_size for path in golden.MODELS.rglob("*") if path.is_file()}
     assert sizes

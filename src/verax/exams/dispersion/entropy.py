@@ -9,10 +9,6 @@ from torch import Tensor
 def normalised_entropy(p: Tensor, mask: Tensor) -> Tensor:
     """H(p) / log n over the n items of each row, (batch,): 0 if one item has all, 1 if uniform.
 
-    Args:
-        p: (batch, items), each row summing to one over its items.
-        mask: (batch, items) bool.
-
     A row with fewer than two items has no normalised entropy: NaN.
 
     Args:

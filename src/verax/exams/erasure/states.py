@@ -61,11 +61,6 @@ class FirstFlips:
 def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
     """Weights with the removed items at zero and the rest summing to one again.
 
-    Args:
-        weights: (..., items).
-        removed: (..., items) bool.
-        mask: (..., items) bool.
-
     Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
 
     Args:

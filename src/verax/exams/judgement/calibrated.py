@@ -17,7 +17,6 @@ from verax.schema import (
     listed,
     mapping,
     number,
-    plain,
     record,
     text,
     unknown,
@@ -42,8 +41,7 @@ SCHEMA = record(
         "errors": mapping(listed(number(0), 4, 4)),
         "blind": number(0, 1),
     },
-    # earlier files also list the models; nothing reads them
-    {"layers": _ENDS, "readouts": listed(text), "models": plain},
+    {"layers": _ENDS, "readouts": listed(text)},
     others=unknown,
 )
 """The schema of a calibration in a file of limits."""

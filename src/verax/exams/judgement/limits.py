@@ -94,7 +94,7 @@ class LimitSet:
         """Return the limits of an exam, as numbers within the ranges that it declares.
 
         A line over lengths and classes can leave the range of its number, such as random order at
-        one end, and earlier versions did not bound all of theirs.
+        one end.
 
         Args:
             exam: its name.

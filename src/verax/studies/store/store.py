@@ -24,7 +24,7 @@ from verax.version import __version__
 
 STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"
 FAILED, LOCKS = "failed", ".locks"
-_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH, ".claims"}  # an older store's locks
+_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH}
 
 
 class Store(CellFolders):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from architectures import make_model
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, load_file, save_file
 
 import verax
 from support.errors import raises
@@ -74,7 +74,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "random": lambda file: file.write_bytes(os.urandom(4096)),
     "huge header": lambda file: file.write_bytes(struct.pack("<Q", 2**60) + b"{}"),
     "pickle": lambda file: file.write_bytes(pickle.dumps({"weight": [1.0]})),
-    "torch.save": lambda file: torch.save(load_file(file), file),
+    "torch.save": lambda file: torch.save(load(file.read_bytes()), file),
     "sparse": as_sparse,
 }
 

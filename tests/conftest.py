@@ -33,7 +33,7 @@ SLOW_DOCTESTS = frozenset(
         "studies.comparison.compare.compare",
         "studies.grid.reading.read_study",
         "studies.running.run.run_study",
-        "studies.sweeping.run_sweep",
+        "studies.sweep.run_sweep",
     }
 )
 """Doctests cannot have `@pytest.mark.slow`."""

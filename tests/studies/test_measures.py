@@ -18,7 +18,7 @@ from verax.corpora import Corpus, Documents
 from verax.exams.authoring import wide
 from verax.exams.document_values import document_values
 from verax.models import AttentionClassifier
-from verax.studies.sweep import measures_of
+from verax.studies import sweep_of
 
 Make = Callable[..., AttentionClassifier]
 
@@ -36,7 +36,7 @@ def test_every_measure_of_every_document() -> None:
         correct=[1, 0, 1],
         influence=[0.9, 0.7, nan],
     )
-    found = measures_of(verdict)
+    found = verdict.document_values()
     assert found.columns.tolist() == ["id", "measure", "value", "reason"]
     expected = {
         "decisions.accuracy": [1, 0, 1],
@@ -57,7 +57,7 @@ def test_every_measure_of_every_document() -> None:
 
 def test_a_value_or_a_reason() -> None:
     nan = math.nan
-    found = measures_of(verdict_of([0.8, nan], [nan, 0.3], influence=[nan, 0.5]))
+    found = verdict_of([0.8, nan], [nan, 0.3], influence=[nan, 0.5]).document_values()
     assert (found["value"].isna() == found["reason"].notna()).all()
     assert column(found, "dispersion.entropy.gradient.mean")["reason"][1] == "all zero"
     assert (
@@ -70,7 +70,7 @@ def test_one_exam_is_enough() -> None:
     verdict = verdict_of([0.8, 0.6], [0.1, 0.2])
     for exam, start in (("agreement", "agreement."), ("dispersion", "dispersion.entropy.")):
         tables = {name: t for name, t in verdict.tables.items() if name.startswith(exam)}
-        found = measures_of(verax.Verdict(tables, {"exams": [exam]}))
+        found = verax.Verdict(tables, {"exams": [exam]}).document_values()
         names = list(dict.fromkeys(found["measure"]))
         assert names[:3] == [
             "decisions.accuracy",
@@ -82,16 +82,16 @@ def test_one_exam_is_enough() -> None:
 
 
 def test_no_labels_means_no_accuracy() -> None:
-    found = measures_of(verdict_of([0.8, 0.6], [0.1, 0.2], correct=[math.nan, math.nan]))
+    found = verdict_of([0.8, 0.6], [0.1, 0.2], correct=[math.nan, math.nan]).document_values()
     assert "decisions.accuracy" not in set(found["measure"])
 
 
 def test_an_exam_without_measures_is_told() -> None:
     with raises("exam.not-applicable") as error:
-        measures_of(verax.Verdict({}, {"exams": ["erasure"]}))
+        sweep_of({(0.0, 0): verax.Verdict({}, {"exams": ["erasure"]})})
     assert "\n" not in str(error.value)
     with raises("exam.not-applicable"):
-        measures_of(verax.Verdict({}))
+        sweep_of({(0.0, 0): verax.Verdict({})})
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_of_a_model_they_are_the_tables_numbers(make_model: Make, planted: verax
     verdict = verax.examine(
         make_model(projection="sparsemax"), planted, ["agreement", "dispersion"], influence="both"
     )
-    found = measures_of(verdict)
+    found = verdict.document_values()
     tables = verdict.tables
     instances = wide(tables["dispersion_instances"])
     assert column(found, "decisions.accuracy")["value"].tolist() == instances["correct"].tolist()
@@ -125,7 +125,7 @@ def test_one_word_is_the_reason_where_it_is_the_reason(make_model: Make) -> None
     texts = ["w1 w2 w3", "w4"]
     split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
     corpus = Corpus("two", model.classes, split, split, split)
-    found = measures_of(verax.examine(model, corpus, ["agreement", "dispersion"]))
+    found = verax.examine(model, corpus, ["agreement", "dispersion"]).document_values()
     missing = found[found["value"].isna()]
     assert set(missing["id"]) == {1}
     for measure in (

@@ -19,7 +19,7 @@ import verax
 from support.errors import assert_names, raises
 from support.internals import Runner
 from verax.studies import LAMS, HereEngine, Store, Sweep, read_study, sweep_of
-from verax.studies.sweep import COLUMNS, measures_of
+from verax.studies.sweep import COLUMNS
 
 ENTROPY, TAU = "dispersion.entropy.gradient.mean", "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {
@@ -215,7 +215,7 @@ def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax
         for seed in (0, 3):
             model = verax.train(corpus, projection="sparsegen", lam=lam, seed=seed, **TINY)
             verdict = verax.examine(model, corpus, ["agreement", "dispersion"], seed=seed)
-            parts.append(measures_of(verdict).assign(lam=lam, seed=seed))
+            parts.append(verdict.document_values().assign(lam=lam, seed=seed))
     expected = pd.concat(parts, ignore_index=True)[swept.instances.columns]
     pd.testing.assert_frame_equal(swept.instances, expected)
     share = (

@@ -6,7 +6,7 @@ running      cells to an engine, what comes back to the store
 store        finished cells in a folder, packed or not, and as tables
 adversaries  models trained to say the same and attend elsewhere
 comparison   models side by side, on the same documents
-sweeping.py  a study over λ, with its result in sweep.py
+sweep.py     a study over λ, and its result
 """
 
 from verax.studies.adversaries import (
@@ -32,8 +32,7 @@ from verax.studies.engines.ray_engine import RayEngine
 from verax.studies.grid import Cell, Hardware, Study, read_study, shipped_studies
 from verax.studies.running.run import run_study
 from verax.studies.store import Store, StudyResults, open_study, pack, unpack
-from verax.studies.sweep import Sweep, load_sweep, sweep_of
-from verax.studies.sweeping import LAMS, run_sweep
+from verax.studies.sweep import LAMS, Sweep, load_sweep, run_sweep, sweep_of
 
 __all__ = [
     "DIVERGED",

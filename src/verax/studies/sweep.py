@@ -1,8 +1,14 @@
-"""What a λ sweep found: how measures move as attention gets sparser (Meister et al. 2021)."""
+"""A λ sweep: a study over λ of sparsegen, and how measures move as attention gets sparser.
+
+Meister et al. (2021) ask whether sparser attention explains better. `run_sweep` trains and examines
+a model for each λ and seed as the cells of a study; `Sweep` is the result.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,14 +16,22 @@ from typing import Any
 
 import pandas as pd
 
+from verax.corpora.corpus import Corpus
+from verax.corpora.loading import load_corpus, recorded_config
+from verax.corpora.options import CorpusOptions
+from verax.corpora.planted import Planted
 from verax.corpora.saved import CONFIG as CORPUS
 from verax.errors import VeraxError
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.document_values import DECISIONS
+from verax.exams.examine import check_split
 from verax.exams.measures import VALUE, measure_id
+from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
-from verax.options import saved_options
+from verax.options import SEED, build, check, divide, names, saved_options
+from verax.portable import portable
+from verax.progress import is_watched
 from verax.results import Result
 from verax.schema import (
     COUNT,
@@ -32,38 +46,29 @@ from verax.schema import (
     whole,
 )
 from verax.statistics import correlations, describe, holm, over_seeds, paired
-from verax.studies.store.results import StudyResults
+from verax.studies.engines.local import HereEngine
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.options import declared
+from verax.studies.grid.reading import read_study
+from verax.studies.grid.study import Study
+from verax.studies.running.runner import Runner
+from verax.studies.store.results import StudyResults, open_study
+from verax.studies.store.store import Store
 from verax.training.options import TrainingOptions
 from verax.version import __version__
 
+LAMS = (-100.0, -30.0, -10.0, -3.0, -1.0, -0.3, 0.0, 0.25, 0.5, 0.75, 0.9, 0.97)
+"""From nearly uniform attention to nearly one item; Meister et al. do not give theirs."""
+SWEPT = ("agreement", "dispersion")
+"""The default exams, of which a sweep needs at least one: no other measures move with sparsity."""
 ACCURACY = measure_id(DECISIONS.id, "accuracy", VALUE)
 SUPPORT, SUPPORT_SHARE = (
     measure_id(DOCUMENT_COUNTS.id, name, VALUE) for name in ("support", "support_share")
 )
-"""Ids of what every sweep shows beside what moves."""
-SWEPT = ("dispersion", "agreement")
-"""Exams of which at least one is needed: the others ask nothing that moves with sparsity."""
-
-
-def measures_of(verdict: Verdict) -> pd.DataFrame:
-    """id, measure, value, reason of a verdict that a sweep can be made of."""
-    exams = verdict.manifest.get("exams", [])
-    if not set(exams) & set(SWEPT):
-        raise VeraxError(
-            f"a verdict of these exams ({', '.join(exams) or 'none'}) has nothing to sweep: "
-            f"take {' or '.join(SWEPT)}",
-            code="exam.not-applicable",
-        )
-    return verdict.document_values()
-
-
+"""Ids of measures that every sweep shows."""
 SPARSEGEN = "sparsegen"
-_POINT = ("lam", "seed")
-
 Point = tuple[float, int]
 """λ and seed."""
-
-
 MANIFEST = record(
     {},
     {
@@ -107,7 +112,12 @@ COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Result):
-    """What a sweep found: `instances` has lam, seed, id, measure, value and reason."""
+    """The result of a sweep.
+
+    Attributes:
+        instances: a row per model, document and measure: lam, seed, id, measure, value, reason.
+        manifest: how the models were trained and examined.
+    """
 
     kind, remedy = "sweep", "sweep again"
     always = ("instances", "points", "correlations")
@@ -116,9 +126,9 @@ class Sweep(Result):
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     def points(self) -> pd.DataFrame:
-        """A row per measure and λ: mean, sd, interval, n, and what was left out and why.
+        """Return a row per measure and λ: mean, sd, interval, n, and excluded documents by reason.
 
-        With several seeds sd and interval are over seeds (`over` says so), with one over documents.
+        sd and interval are over seeds if there are several, else over documents (column `over`).
         """
         return self._points.copy()
 
@@ -134,12 +144,12 @@ class Sweep(Result):
         return points
 
     def correlations(self) -> pd.DataFrame:
-        """A row per measure: how it moves with λ, larger λ being sparser attention.
+        """Return a row per measure: its correlation with λ, where a larger λ is sparser attention.
 
         tau, spearman, pearson    between λ and the mean at each λ, over seeds; with p-values
         pooled_tau                τ-b over all pairs of λ and a document's own value
-        support_tau, …_spearman   the same with the measured share of items in the support in place
-                                  of λ: positive where the measure rises as attention gets denser
+        support_tau, …_spearman   the same with the share of items in the support instead of λ:
+                                  positive if the measure rises as attention gets denser
         points, pooled            how many λ, and how many pairs
         """
         return self._correlations.copy()
@@ -161,13 +171,13 @@ class Sweep(Result):
         return pd.DataFrame(rows).drop(columns=["n", "excluded"], errors="ignore")
 
     def against(self, lam: float = 0.0, test: str = "wilcoxon") -> pd.DataFrame:
-        """A row per measure and other λ: its difference from `lam`, document by document.
+        """Return a row per measure and other λ: its difference from `lam`, paired by document.
 
         difference, low, high  mean of (at the other λ − at `lam`) and its interval; a document's
-                               value is its mean over seeds first, so that no document counts twice
-        p, holm                of the paired test (see `verax.statistics.paired`), and corrected for
-                               the λ of the same measure
-        n, excluded            documents, and those without a value at either
+                               value is its mean over seeds, so that no document counts twice
+        p, holm                of the paired test (see `verax.statistics.paired`), and adjusted for
+                               the number of λ
+        n, excluded            documents with and without a value at both
         """
         if lam not in set(self.instances["lam"]):
             known = ", ".join(f"{value:g}" for value in sorted(set(self.instances["lam"])))
@@ -209,18 +219,18 @@ class Sweep(Result):
 
     @classmethod
     def of_study(cls, results: StudyResults, **where: Any) -> Sweep:
-        """The sweep that a study's finished cells of sparsegen make up, by λ and seed.
+        """Return the sweep made of a study's finished sparsegen cells.
 
         Args:
-            results: of a study, such as `verax.open` gives of what a sweep kept.
-            where: picks cells where they differ in more than λ and seed, as
-                `StudyResults.select` takes it.
+            results: the study, such as the folder `keep` of a sweep, opened.
+            where: selects cells, as in `StudyResults.select`, if they differ in more than λ and
+                seed.
         """
         keys = results.select(**{"projection": SPARSEGEN, **where})
         others = [name for name in results.differing(keys) if name not in ("lam", "seed")]
         if others:
             raise VeraxError(
-                f"these cells differ in {', '.join(others)} beside λ and seed: pick some, such as "
+                f"these cells differ in {', '.join(others)}, not only in λ and seed: select with "
                 f"{others[0]}=…",
                 code="result.incomparable",
             )
@@ -237,25 +247,34 @@ class Sweep(Result):
             "sample": None if about["sampled_from"] == about["documents"] else about["documents"],
             "exams": about["exams"],
             "corpus": corpus,
-            "options": {n: model[n] for n in sorted(model) if n not in ("projection", *_POINT)},
+            "options": {
+                n: model[n] for n in sorted(model) if n not in ("projection", "lam", "seed")
+            },
         }
         return cls(sweep.instances, manifest)
 
 
 def load_sweep(folder: str | Path) -> Sweep:
-    """What `Sweep.save` wrote in `folder`."""
+    """Load the sweep that `Sweep.save` wrote to a folder."""
     return Sweep.load(folder)
 
 
 def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
-    """The sweep that verdicts by (λ, seed) make up, whoever trained and examined the models."""
+    """Return the sweep made of verdicts by (λ, seed), however the models were trained."""
     if not verdicts:
         raise VeraxError(
-            "no verdict to make a sweep of: give at least one, by (lam, seed)", code="option.empty"
+            "no verdicts to make a sweep of: give at least one, by (lam, seed)", code="option.empty"
         )
     parts = []
     for (lam, seed), verdict in sorted(verdicts.items()):
-        part = measures_of(verdict)
+        exams = verdict.manifest.get("exams", [])
+        if not set(exams) & set(SWEPT):
+            raise VeraxError(
+                f"a verdict of these exams ({', '.join(exams) or 'none'}) has nothing to sweep: "
+                f"expected {' or '.join(SWEPT)}",
+                code="exam.not-applicable",
+            )
+        part = verdict.document_values()
         part.insert(0, "lam", float(lam))
         part.insert(1, "seed", int(seed))
         parts.append(part)
@@ -273,3 +292,153 @@ def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
     manifest = {"format": Sweep.format, "verax": __version__, "lams": lams, "seeds": seeds}
     manifest["points"] = len(verdicts)
     return Sweep(instances, manifest)
+
+
+def run_sweep(
+    corpus: Corpus | str | Path,
+    lams: Iterable[float] = LAMS,
+    seeds: Iterable[int] = (0,),
+    *,
+    exams: Sequence[str] = SWEPT,
+    split: str = "test",
+    sample: int | None = None,
+    device: str = "auto",
+    progress: bool | None = None,
+    keep: str | Path | None = None,
+    done: Callable[[float, int, Verdict], None] = lambda lam, seed, verdict: None,
+    **options: Any,
+) -> Sweep:
+    """Train and examine a sparsegen model for each λ and seed.
+
+    Args:
+        corpus: a corpus, or its name or path.
+        lams: values of λ, below 1; larger is sparser.
+        seeds: random seeds of training.
+        exams: exams to run, with agreement or dispersion among them.
+        split: the documents to examine.
+        sample: examine only so many of them, the same for all models.
+        device: auto, cpu, cuda or cuda:1.
+        progress: show progress bars; by default on a terminal and in a notebook.
+        keep: a folder for the study, to which each model's results are saved when it is done. A
+            later call with this folder resumes an interrupted sweep; `verax.open` opens it.
+        done: called with λ, seed and verdict of each model, resumed ones too.
+        options: options of models, training and exams.
+
+    Returns:
+        The sweep.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> found = verax.sweep(corpus, lams=[-1, 0.5], encoder="none", epochs=1)
+    >>> found.points().query("measure == 'decisions.accuracy'")["lam"].tolist()
+    [-1.0, 0.5]
+    """
+    lams = [float(check("lam", lam, float, {"below": 1})) for lam in _several("lams", lams)]
+    seeds = [int(check("seed", seed, int, SEED)) for seed in _several("seeds", seeds)]
+    exams = chosen_exams([exams] if isinstance(exams, str) else exams)
+    if not set(exams) & set(SWEPT):
+        raise VeraxError(
+            f"a sweep needs measures of {' or '.join(SWEPT)}: name one of them",
+            code="option.missing",
+        )
+    check_split(split)
+    sample = None if sample is None else check("sample", sample, int, {"minimum": 1})
+    for name in ("projection", "lam"):
+        if name in options:
+            raise VeraxError(
+                f"option {name!r} is set by the sweep: leave it out", code="option.conflict"
+            )
+    known = names(ModelOptions, TrainingOptions)
+    examined = divide_options(exams, {n: v for n, v in options.items() if n not in known}, known)
+    training = {n: v for n, v in options.items() if n in known}
+    trained, also_trained = divide(training, ModelOptions, TrainingOptions)
+    # checked values are plain: NumPy's numbers are no JSON
+    trained = _checked(ModelOptions, trained) | _checked(TrainingOptions, also_trained)
+    by_exam = {name: _checked(EXAMS[name].options_class, v) for name, v in examined.items()}
+    for name, values in by_exam.items():  # check exams before training
+        EXAMS[name](build(EXAMS[name].options_class, values), 0, {})
+    if not isinstance(corpus, Corpus):
+        corpus = load_corpus(corpus)
+    study = _study_over(corpus, lams, seeds, by_exam, split, sample, trained)
+    watched = is_watched() if progress is None else progress
+    verdicts: dict[Point, Verdict] = {}
+    scratch: AbstractContextManager[str | Path]
+    scratch = tempfile.TemporaryDirectory(prefix="verax-") if keep is None else nullcontext(keep)
+    with scratch as folder:
+        for cell, verdict in _performed(study, folder, device, watched):
+            point = float(cell.model["lam"]), cell.seed
+            verdicts[point] = verdict
+            done(*point, verdict)
+    sweep = sweep_of(verdicts)
+    manifest = {**sweep.manifest, "split": split, "sample": sample, "exams": exams}
+    recorded = recorded_config(corpus)
+    manifest["corpus"] = {k: v for k, v in recorded.items() if k != "fingerprint"}
+    with_options = {name: values for name, values in by_exam.items() if values}
+    manifest["options"] = {**dict(sorted(trained.items())), **with_options}
+    return Sweep(sweep.instances, portable(manifest))
+
+
+def _study_over(
+    corpus: Corpus,
+    lams: Iterable[float],
+    seeds: Iterable[int],
+    exams: Mapping[str, Mapping[str, Any]],
+    split: str,
+    sample: int | None,
+    options: Mapping[str, Any],
+) -> Study:
+    """Return the study of a sweep, its cells ordered by λ, then seed, without duplicates."""
+    name = str(corpus.config.get("corpus") or corpus.name)
+    reading = {**declared(CorpusOptions), **declared(Planted)}
+    read = {n: v for n, v in corpus.config.items() if n in reading and v is not None}
+    models = {n: value for n, value in options.items() if n != "max_tokens"}
+    source = {
+        "name": "sweep",
+        "question": "Does attention explain better where it is sparser?",
+        "corpora": {name: read},
+        "models": {**models, "projection": {SPARSEGEN: {"lam": list(dict.fromkeys(lams))}}},
+        "seeds": list(dict.fromkeys(seeds)),
+        "exams": {exam: dict(exam_options) for exam, exam_options in exams.items()},
+        "split": split,
+        "sample": sample,
+        "hardware": {"max_tokens": options.get("max_tokens")},
+    }
+    return read_study(source, in_memory=[corpus])
+
+
+def _performed(
+    study: Study, folder: str | Path, device: str, progress: bool
+) -> Iterator[tuple[Cell, Verdict]]:
+    """Yield the cells in order with their verdicts; run those that the folder does not have."""
+    store = Store.create(folder, study.name, study.text, study.resolved())
+    runner = Runner(study, store, retry_failed=True)
+    waiting = {cell.key for cell in runner.pending()}
+    for cell in study.cells:
+        if cell.key in waiting:
+            runner.run(HereEngine(device, progress), [cell])
+        failure = runner.ran.failed.get(cell.key)
+        if failure is not None:
+            error = VeraxError(
+                f"{study.labels[cell.key]}: {failure['error']}", code="study.cell-failed"
+            )
+            error.add_note(str(failure["traceback"]))
+            raise error
+        yield cell, open_study(folder).verdict(cell.key)
+
+
+def _several(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise VeraxError(
+            f"{name} is {values!r}: expected a list of numbers, such as [0, 1]",
+            code="option.wrong-type",
+        )
+    listed = list(values)
+    if not listed:
+        raise VeraxError(f"{name} is empty: give at least one", code="option.empty")
+    return listed
+
+
+def _checked(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given options, checked and converted."""
+    made = asdict(build(cls, values))
+    return {name: made[name] for name in values}

@@ -35,7 +35,8 @@ from verax.calibration.running import _not_made, make_one, pack
 from verax.calibration.texts import planted_into, swapped
 from verax.exams import LimitSet, judge, load_limits
 from verax.exams.judgement.lines import Texts
-from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
+from verax.statistics import auroc, clopper_pearson
+from verax.statistics.separation import power_at, quantile_line
 from verax.training.marked import train_marked
 
 PLACE = Place("planted", 12, 2)

@@ -16,7 +16,7 @@ from summaries import numbers
 import verax
 from verax.exams.erasure.summary import summarise
 from verax.exams.tables import tidy
-from verax.statistics.boxes import whiskers
+from verax.statistics.intervals import whiskers
 
 
 def made_up_tables() -> dict[str, pd.DataFrame]:

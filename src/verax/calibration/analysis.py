@@ -28,7 +28,8 @@ from verax.exams.judgement.row import AGAINST, ATTENTION, FOR
 from verax.models.kinds import POOLED, TRANSFORMER
 from verax.schema import SchemaError, checked_json, read_parquet
 from verax.scratch import sweep
-from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
+from verax.statistics import auroc, clopper_pearson
+from verax.statistics.separation import power_at, quantile_line
 
 RATE = 0.05
 """Share of honest models that an exam's limits may accuse, and of deceivers that they may clear,

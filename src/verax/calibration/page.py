@@ -29,7 +29,7 @@ from verax.exams.judgement.limits import LimitSet
 from verax.exams.judgement.lines import Texts, height
 from verax.files import write_files
 from verax.models.kinds import POOLED, TRANSFORMER
-from verax.statistics.separating import clopper_pearson
+from verax.statistics import clopper_pearson
 
 BLIND_SPOT = 0.75
 """AUROC below which an exam is said to be blind to a kind."""

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from verax.papers.numbers import SEEDS, SeedMean
-from verax.statistics import independent
-from verax.statistics.missing import is_constant, present
+from verax.statistics import welch
 
 
 @dataclass(frozen=True)
@@ -67,12 +66,12 @@ def larger(label: str, a: SeedMean, b: SeedMean, by: float = 0.0) -> PaperCompar
         return replace(paired, a=a, b=b)
     difference, low, high = a.value - b.value - by, math.nan, math.nan
     if a.over == SEEDS == b.over:
-        if _is_constant(a) and _is_constant(b):
+        if a.is_constant and b.is_constant:
             difference = 0.0 if math.isclose(a.value, b.value + by, rel_tol=1e-12) else difference
             low = high = difference
         else:
-            welch = independent(a.values, np.asarray(b.values) + by)
-            difference, low, high = welch.difference, welch.low, welch.high
+            test = welch(a.values, np.asarray(b.values) + by)
+            difference, low, high = test.difference, test.low, test.high
     return PaperComparison(label, difference, low, high, a, b)
 
 
@@ -83,7 +82,7 @@ def above(label: str, a: SeedMean, bound: float) -> PaperComparison:
         difference = 0.0
     if a.over == SEEDS:
         low, high = a.low - bound, a.high - bound
-        if _is_constant(a):
+        if a.is_constant:
             low = high = difference
     return PaperComparison(label, difference, low, high, a)
 
@@ -92,7 +91,3 @@ def below(label: str, a: SeedMean, bound: float) -> PaperComparison:
     """The comparison a < `bound`; its difference is the bound less a."""
     other = above(label, a, bound)
     return PaperComparison(label, -other.difference, -other.high, -other.low, a)
-
-
-def _is_constant(number: SeedMean) -> bool:
-    return is_constant(present(number.values)[0])

@@ -1,24 +1,32 @@
 """Intervals, means over seeds, and tests.
 
-NaN is a missing result: it is left out of a number and counted beside it.
+NaN marks a missing result: every function leaves it out and counts it.
 """
 
 from verax.statistics.bootstrap import Bootstrapped, BootstrappedSeeds, bootstrap, bootstrap_seeds
-from verax.statistics.correlation import Correlations, correlations
-from verax.statistics.independent import Independent, independent
 from verax.statistics.intervals import (
     LEVEL,
     Interval,
+    clopper_pearson,
     mean,
     mean_share,
     proportion,
     quantile,
     within_one,
 )
-from verax.statistics.multiple import holm
-from verax.statistics.paired import TESTS, Paired, paired
 from verax.statistics.ratios import RatioEstimate, average, f1, ratio, share
-from verax.statistics.seeds import Description, describe, over_seeds, seed_means
+from verax.statistics.seeds import Description, SeedMean, describe, over_seeds, seed_means
+from verax.statistics.separation import auroc
+from verax.statistics.significance import (
+    TESTS,
+    Correlations,
+    Paired,
+    Welch,
+    correlations,
+    holm,
+    paired,
+    welch,
+)
 
 __all__ = [
     "LEVEL",
@@ -27,18 +35,20 @@ __all__ = [
     "BootstrappedSeeds",
     "Correlations",
     "Description",
-    "Independent",
     "Interval",
     "Paired",
     "RatioEstimate",
+    "SeedMean",
+    "Welch",
+    "auroc",
     "average",
     "bootstrap",
     "bootstrap_seeds",
+    "clopper_pearson",
     "correlations",
     "describe",
     "f1",
     "holm",
-    "independent",
     "mean",
     "mean_share",
     "over_seeds",
@@ -48,5 +58,6 @@ __all__ = [
     "ratio",
     "seed_means",
     "share",
+    "welch",
     "within_one",
 ]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from verax.errors import VeraxError, nearest
-from verax.statistics.intervals import LEVEL
-from verax.statistics.missing import Values, is_constant, present
+from verax.statistics.intervals import LEVEL, Values, is_constant, present
 
 METHODS = ("bca", "percentile")
 RESAMPLES = 9999

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from verax.statistics.intervals import Interval, mean
-from verax.statistics.missing import Values
+from verax.statistics.intervals import Interval, Values, mean
 
 _ROUNDING = 1e-12
 

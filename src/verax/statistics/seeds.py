@@ -1,18 +1,27 @@
-"""From tidy results to means over seeds."""
+"""Means over random seeds: of one number (`SeedMean`), and of every group of a tidy table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from verax.errors import VeraxError, nearest
-from verax.statistics.intervals import mean, mean_and_sd
-from verax.statistics.missing import numbers, present
+from verax.statistics.intervals import (
+    LEVEL,
+    Values,
+    is_constant,
+    mean,
+    mean_and_sd,
+    numbers,
+    present,
+)
 
 COLUMNS = ["mean", "sd", "low", "high", "seeds", "seeds_excluded", "n", "excluded"]
 UNSAID = "no reason given"
@@ -48,6 +57,138 @@ def describe(values: ArrayLike) -> Description:
     centre, low, high = mean(kept)
     sd = mean_and_sd(kept)[1] if len(kept) > 1 else math.nan
     return Description(centre, sd, low, high, len(kept), excluded)
+
+
+SEEDS, DOCUMENTS, BOTH, NONE = "seeds", "documents", "both", "none"
+
+
+@dataclass(frozen=True)
+class SeedMean:
+    """The mean of a number over random seeds, with its 95% interval.
+
+    Attributes:
+        value: the mean of `values`.
+        sd: their standard deviation, over seeds − 1; NaN for a single seed.
+        low, high: Student's interval over seeds; for a single seed, its interval over documents.
+        over: what the interval is over: "seeds", "documents", or "none" without an interval.
+        n: the largest number of documents behind a seed's value.
+        values: one value per seed; NaN where a seed has none.
+        cells: the keys of the cells the values come from, in the order of `values`.
+
+    >>> number = SeedMean.of([0.7, 0.8, 0.9], cells=["a", "b", "c"])
+    >>> round(number.value, 3), round(number.low, 3), round(number.high, 3), number.over
+    (0.8, 0.552, 1.048, 'seeds')
+    """
+
+    value: float
+    sd: float
+    low: float
+    high: float
+    over: str
+    n: int
+    values: tuple[float, ...] = field(repr=False)
+    cells: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        values: Sequence[float],
+        cells: Sequence[str] = (),
+        n: int = 0,
+        interval: tuple[float, float] | None = None,
+    ) -> SeedMean:
+        """Return the mean of one value per seed.
+
+        Args:
+            values: one value per seed; NaN is left out.
+            cells: the keys of their cells.
+            n: documents behind a value.
+            interval: the interval over documents, used if only one seed has a value.
+        """
+        described = describe(values)
+        low, high, over = described.low, described.high, SEEDS
+        if described.n == 1:
+            low, high = interval or (math.nan, math.nan)
+            over = DOCUMENTS
+        if math.isnan(low) or math.isnan(high):
+            over = NONE
+        mean, sd = described.mean, described.sd
+        return cls(mean, sd, low, high, over, n, tuple(values), tuple(cells))
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds with a value."""
+        return int(np.isfinite(self.values).sum())
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the seeds agree but for rounding, so that they carry no spread."""
+        return is_constant(present(self.values)[0])
+
+    def scaled(self, factor: float) -> SeedMean:
+        """Return the number times a factor; the interval over documents is dropped."""
+        return SeedMean.of([factor * value for value in self.values], self.cells, self.n)
+
+    def difference(self, other: SeedMean) -> SeedMean:
+        """Return self − other, seed by seed in their order, with the cells of self."""
+        seeds = min(len(self.values), len(other.values))
+        pairs = zip(self.values[:seeds], other.values[:seeds], strict=True)
+        return SeedMean.of([a - b for a, b in pairs], self.cells[:seeds], min(self.n, other.n))
+
+    @staticmethod
+    def combined(parts: Sequence[tuple[float, SeedMean]]) -> SeedMean:
+        """Return the sum Σ c·x over pairs (c, x), cell by cell, of the cells that all x have."""
+        cells, columns = _aligned([number for _, number in parts])
+        values = sum((c * column for (c, _), column in zip(parts, columns, strict=True)), start=0.0)
+        return SeedMean.of(np.asarray(values).tolist(), cells, max(x.n for _, x in parts))
+
+    @staticmethod
+    def percent(hits: Sequence[SeedMean], of: Sequence[SeedMean]) -> SeedMean:
+        """Return the counts Σ hits as a percentage of the counts Σ of, cell by cell.
+
+        A seed with nothing to count has NaN.
+        """
+        cells, columns = _aligned([*hits, *of])
+        counts = np.array(columns)
+        counted, whole = counts[: len(hits)].sum(0), counts[len(hits) :].sum(0)
+        values = np.full(len(cells), math.nan)
+        np.divide(100 * counted, whole, out=values, where=whole > 0)
+        return SeedMean.of(values.tolist(), cells, round(float(np.max(whole, initial=0))))
+
+    def is_beyond(self, published: float, runs: int) -> bool | None:
+        """Return whether a published mean of `runs` runs differs by more than seeds explain.
+
+        True if it lies outside the 95% prediction interval for the mean of `runs` further seeds
+        with the same spread. None with fewer than two seeds or without a published number.
+        """
+        if math.isnan(published) or self.seeds < 2 or math.isnan(self.value):
+            return None
+        t = float(stdtrit(self.seeds - 1, 0.5 + LEVEL / 2))
+        reach = t * self.sd * math.sqrt(1 / runs + 1 / self.seeds)
+        return bool(abs(published - self.value) > reach + 1e-9)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number for JSON and tables.
+
+        With two seeds, low and high are their two values and `over` is "both": Student's interval
+        of two values is often wider than the number can vary.
+        """
+        names = ("value", "sd", "low", "high", "over", "seeds", "n", "cells")
+        ends = {}
+        if self.seeds == 2:
+            values = [value for value in self.values if math.isfinite(value)]
+            ends = {"low": min(values), "high": max(values), "over": BOTH}
+        return {name: getattr(self, name) for name in names} | ends
+
+
+def _aligned(numbers: Sequence[SeedMean]) -> tuple[list[str], list[Values]]:
+    """Return the cells that all numbers have, and each number's values for them."""
+    cells = [c for c in numbers[0].cells if all(c in number.cells for number in numbers)]
+    columns = []
+    for number in numbers:
+        values = dict(zip(number.cells, number.values, strict=True))
+        columns.append(np.array([values[c] for c in cells], dtype=np.float64))
+    return cells, columns
 
 
 def seed_means(

@@ -12,7 +12,7 @@ from verax.drawing.forms import INTERVALS, boxes, histograms, means
 from verax.drawing.series import Models, of_column
 from verax.exams.agreement.exam import ATTENTION, DELETION
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, pair, pair_of
-from verax.statistics.boxes import box_numbers
+from verax.statistics.intervals import box_numbers
 
 _HISTOGRAM = ("gradient", DELETION)
 """What Jain & Wallace compare attention with."""

@@ -11,7 +11,7 @@ from verax.drawing.forms import INTERVALS, boxes, histograms, means
 from verax.drawing.series import Models, of_column
 from verax.exams.dispersion.measures import ATTENTION, ENTROPY, HEADS, NAME, influence
 from verax.exams.place_maps import place_map
-from verax.statistics.boxes import box_numbers
+from verax.statistics.intervals import box_numbers
 
 _AXIS = "normalised entropy"
 _WORDS = {

@@ -31,8 +31,7 @@ from verax.exams.erasure.measures import (
 from verax.exams.measures import Table
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
-from verax.statistics.boxes import whiskers
-from verax.statistics.intervals import Interval, mean, mean_share, proportion, quantile
+from verax.statistics.intervals import Interval, mean, mean_share, proportion, quantile, whiskers
 from verax.statistics.ratios import ratio, share
 
 BIN = 0.1

@@ -31,7 +31,7 @@ from verax.statistics import (
     share,
     within_one,
 )
-from verax.statistics.missing import Values
+from verax.statistics.intervals import Values
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.divergence_between import divergences
 from verax.statistics import Interval, describe, f1, mean, mean_share, within_one
-from verax.statistics.missing import is_constant, present
+from verax.statistics.intervals import is_constant, present
 from verax.training.strength import TOLERANCE
 
 ADVERSARY, SEED, CONTROL = "adversary", "seed", "control"

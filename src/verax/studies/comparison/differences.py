@@ -12,8 +12,7 @@ from verax.exams.document_values import DECISIONS as _DECISIONS
 from verax.exams.exam import Pair
 from verax.exams.measures import HIGHER, NEITHER, NUMBER
 from verax.exams.registry import EXAMS, find_place
-from verax.statistics import paired
-from verax.statistics.independent import independent
+from verax.statistics import paired, welch
 
 DECISIONS = _DECISIONS.id
 OTHER_ITEMS = "of words in one and sentences in the other"
@@ -106,7 +105,7 @@ class Difference:
 
 def over_seeds(reference: pd.Series, group: pd.Series) -> Difference:
     """The difference between numbers of models that share nothing: Welch's interval."""
-    test = independent(group, reference)
+    test = welch(group, reference)
     means, ends = (_mean(reference), _mean(group)), (test.low, test.high, test.p)
     return Difference(*means, test.difference, *ends, SEEDS, test.n_b, test.n_a)
 

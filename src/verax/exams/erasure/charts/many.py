@@ -12,7 +12,7 @@ from verax.drawing.forms import boxes, intervals, reach
 from verax.drawing.series import Models, of_column
 from verax.exams import titles
 from verax.exams.erasure.measures import ALL_DRAWS, EXCESS, FRACTION, MASS, NAME, OPTIMUM, RANDOM
-from verax.statistics.boxes import box_numbers
+from verax.statistics.intervals import box_numbers
 
 _MEASURES = {
     "fraction": (

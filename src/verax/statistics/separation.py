@@ -1,14 +1,11 @@
-"""How well a number tells two groups apart, and exact intervals of shares."""
+"""How well a number separates two groups."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from verax.statistics.intervals import LEVEL, Interval
-
-Values = NDArray[np.float64]
+from verax.statistics.intervals import Values
 
 
 def auroc(higher: Values, lower: Values) -> float:
@@ -39,20 +36,6 @@ def power_at(higher: Values, lower: Values, rate: float) -> float:
     allowed = int(np.floor(rate * len(higher)))
     limit = np.sort(higher)[allowed]
     return float((lower < limit).mean())
-
-
-def clopper_pearson(successes: int, n: int, level: float = LEVEL) -> Interval:
-    """A share and its exact interval (Clopper & Pearson 1934); NaN if n is 0.
-
-    >>> [round(x, 4) for x in clopper_pearson(0, 60)]
-    [0.0, 0.0, 0.0596]
-    """
-    if n == 0:
-        return float("nan"), float("nan"), float("nan")
-    tail = (1 - level) / 2
-    low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
-    high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
-    return successes / n, float(low), float(high)
 
 
 def quantile_line(x: Values, y: Values, q: float) -> Values:

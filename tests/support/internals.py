@@ -151,6 +151,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "papers.verdicts": "CANNOT DOES_NOT IN_PART MARKS Part REPLICATES VERDICTS "
     "combined=verdicts_combined judged lenient strict",
     "papers.wiegreffe_pinter_2019.functions": "chosen",
+    "plugin_files": "function_identity import_plugins imported_plugins resolve",
     "plugins": "Registry entry_points_of entry_points_of=@ENTRY_POINTS_OF",  # docs, stranger
     "progress": "shown",  # golden
     "report.charts": "charts_of=@REPORT_CHARTS_OF",  # report_page

@@ -27,7 +27,6 @@ import torch
 import verax
 from verax.statistics import describe
 from verax.studies import Sweep
-from verax.studies.sweep import measures_of
 
 READING: dict[str, Any] = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
 PROTOCOL: dict[str, Any] = {
@@ -78,7 +77,7 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
     trained = time.monotonic()
     told: dict[str, Any] = {"seed": seed, "max_tokens": given.max_tokens}
     verdict = verax.examine(model, corpus, ["agreement", "dispersion"], sample=given.sample, **told)
-    parts = [measures_of(verdict)]
+    parts = [verdict.document_values()]
     few = verax.examine(
         model,
         corpus,
@@ -89,7 +88,7 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
         positions=FEW,
         **told,
     )
-    extra = measures_of(few)
+    extra = few.document_values()
     parts.append(extra[extra["measure"].str.startswith("dispersion.entropy.influence")])
     exact = verax.examine(
         model.double(),
@@ -100,7 +99,7 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
         influence="norm",
         **told,
     )
-    doubled = measures_of(exact)
+    doubled = exact.document_values()
     doubled = doubled[doubled["measure"].isin(DOUBLED)]
     parts.append(doubled.assign(measure=doubled["measure"] + "@double"))
     boundaries = verdict.tables["dispersion"].query("of == 'gradient' and measure == 'boundaries'")

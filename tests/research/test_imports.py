@@ -25,8 +25,8 @@ def private_names(tree: ast.AST) -> Iterator[str]:
                 names = (alias.name for alias in node.names)
                 yield from (n for n in names if n.split(".")[0] == "verax" and n not in MODULES)
             case ast.Attribute(value=ast.Name(id="verax"), attr=name):
-                if f"verax.{name}" not in PUBLIC | MODULES:
-                    yield f"verax.{name}"
+                if (full := ".".join(("verax", name))) not in PUBLIC | MODULES:
+                    yield full
             case ast.Attribute(attr=name) if name.startswith("_") and not name.endswith("__"):
                 if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
                     yield name

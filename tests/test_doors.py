@@ -213,13 +213,17 @@ def test_the_list_only_shrinks() -> None:
     assert [name for name in names if not reached(TESTS / name)] == [], "these need no exemption"
 
 
+RENAMED = {"files/research_writers.py": "files/research.py"}
+"""Listed files by their first names."""
+
+
 def test_no_file_takes_the_place_of_one_that_left() -> None:
     """What is listed was listed from the start: the number alone would allow an exchange."""
     commits = _git("log", "--diff-filter=A", "--format=%H", "--", LISTED.name).split()
     if not commits:
         pytest.skip("no history: this is not a clone")
     first = _git("show", f"{commits[-1]}:./{LISTED.name}").split()
-    assert set(listed()) - set(first) == set()
+    assert {RENAMED.get(name, name) for name in listed()} - set(first) == set()
 
 
 def _git(*arguments: str) -> str:

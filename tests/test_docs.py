@@ -86,6 +86,8 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(verax, name, smaller(getattr(verax, name)))
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
+        if file := re.match(r"# (\w+\.py)\n", block):  # shown as a file of that name
+            Path(file[1]).write_text(block)
         exec(compile(block, page, "exec"), names)
 
 

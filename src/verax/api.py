@@ -19,10 +19,13 @@ from verax.results import Result
 from verax.studies import (
     Adversaries,
     Comparison,
+    GridResults,
     StudyResults,
     Sweep,
     compare,
+    open_grid,
     open_study,
+    run_grid,
     run_study,
 )
 from verax.studies import run_adversaries as adversaries
@@ -40,6 +43,7 @@ __all__ = [
     "Documents",
     "Exam",
     "ExternalClassifier",
+    "GridResults",
     "Judgement",
     "Result",
     "StudyResults",
@@ -61,9 +65,11 @@ __all__ = [
     "load_corpus",
     "load_verdict",
     "open",
+    "open_grid",
     "open_study",
     "randomisation_check",
     "report",
+    "run_grid",
     "run_study",
     "sweep",
     "train",

@@ -29,6 +29,7 @@ from verax.studies.engines.engine import (
 )
 from verax.studies.engines.local import HereEngine, LocalEngine
 from verax.studies.engines.ray_engine import RayEngine
+from verax.studies.function_grid import GridResults, open_grid, run_grid
 from verax.studies.grid import Cell, Hardware, Study, read_study, shipped_studies
 from verax.studies.running.run import run_study
 from verax.studies.store import Store, StudyResults, open_study, pack, unpack
@@ -46,6 +47,7 @@ __all__ = [
     "Engine",
     "Failed",
     "Finished",
+    "GridResults",
     "Hardware",
     "HereEngine",
     "Job",
@@ -60,10 +62,12 @@ __all__ = [
     "load_adversaries",
     "load_comparison",
     "load_sweep",
+    "open_grid",
     "open_study",
     "pack",
     "read_study",
     "run_adversaries",
+    "run_grid",
     "run_study",
     "run_sweep",
     "seed_variance",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,9 +24,29 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXP
 """Environment variables by which libraries choose a number of threads as they are loaded."""
 
 
+class Keyed(Protocol):
+    """A cell of any kind."""
+
+    @property
+    def key(self) -> str: ...
+
+
+class Runnable(Protocol):
+    """A picklable job: a cell, and how a worker runs it."""
+
+    @property
+    def cell(self) -> Keyed: ...
+
+    def run(
+        self, corpus: Corpus | None, *, device: str, report: Callable[[Progressed], None]
+    ) -> Finished | Failed:
+        """Run the cell on a device. Returns `Failed` instead of raising."""
+        ...
+
+
 @dataclass(frozen=True)
 class Job:
-    """A cell for an engine to run.
+    """A study's cell for an engine to run.
 
     weights   whether to return the files of the model
     model     the files of the model if it is already trained, for the cell `model_of`
@@ -39,6 +59,15 @@ class Job:
     model: Mapping[str, bytes] | None = field(default=None, repr=False)
     model_of: str | None = None
     plugins: Sequence[PluginFile] = field(default_factory=imported_plugins, repr=False)
+
+    def run(
+        self, corpus: Corpus | None, *, device: str, report: Callable[[Progressed], None]
+    ) -> Finished | Failed:
+        """Train the cell's model on its corpus and examine it."""
+        from verax.studies.engines.performing import perform
+
+        assert corpus is not None
+        return perform(self, corpus, device=device, report=report)
 
 
 @dataclass(frozen=True)
@@ -103,15 +132,22 @@ class Engine(Protocol):
         """Where cells run, in words, with advice where there is some."""
         ...
 
-    def submit(self, job: Job, corpus: Corpus) -> None: ...
+    def submit(self, job: Runnable, corpus: Corpus | None) -> None:
+        """Run a job, on a corpus if it needs one."""
+        ...
 
     def wait(self, timeout: float) -> list[Event]: ...
 
     def stop(self) -> None: ...
 
 
-def corpus_name(corpus: Corpus) -> str:
-    """The name of a corpus among workers: ids and names are not in its fingerprint."""
+def corpus_name(corpus: Corpus | None) -> str:
+    """The name of a corpus among workers: ids and names are not in its fingerprint.
+
+    The name is empty without a corpus.
+    """
+    if corpus is None:
+        return ""
     return f"{corpus.fingerprint} {sorted(corpus.config.items())!r}"
 
 

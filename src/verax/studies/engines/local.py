@@ -13,7 +13,6 @@ from verax.errors import VeraxError
 from verax.progress import Progress
 from verax.studies.engines import engine, mps
 from verax.studies.engines.machine import cores, gpu_name, gpus
-from verax.studies.engines.performing import perform
 from verax.studies.engines.worker import EventQueue, WorkerProcess, end
 from verax.studies.grid.study import Hardware
 
@@ -29,7 +28,7 @@ class HereEngine:
     def __init__(self, device: str = "auto", progress: bool = False) -> None:
         self._device = str(resolve_device(device))
         self._progress = progress
-        self._waiting: list[tuple[engine.Job, Corpus]] = []
+        self._waiting: list[tuple[engine.Runnable, Corpus | None]] = []
 
     @property
     def free(self) -> int:
@@ -38,7 +37,7 @@ class HereEngine:
     def describe(self) -> str:
         return f"this process, {self._device}"
 
-    def submit(self, job: engine.Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Runnable, corpus: Corpus | None) -> None:
         if not self.free:
             raise RuntimeError("the cell before is not run yet: wait for it")
         self._waiting.append((job, corpus))
@@ -52,7 +51,7 @@ class HereEngine:
             def show(progress: engine.Progressed) -> None:
                 display.tell(progress.what, progress.done, progress.total, progress.note)
 
-            return [perform(job, corpus, device=self._device, report=show)]
+            return [job.run(corpus, device=self._device, report=show)]
 
     def stop(self) -> None:
         self._waiting.clear()
@@ -111,12 +110,14 @@ class LocalEngine:
             words += ", without MPS, where several are slower than one: start it with --mps"
         return f"{words}; {self._mps_error}" if self._mps_error else words
 
-    def submit(self, job: engine.Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Runnable, corpus: Corpus | None) -> None:
         if not self.free:
             raise RuntimeError("no worker is free: wait for one")
         name = engine.corpus_name(corpus)
         worker = self._worker_for(name)
-        data = b"" if name in worker.corpora else self._pickle(name, corpus)
+        data = None
+        if corpus is not None and name not in worker.corpora:
+            data = self._pickle(name, corpus)
         worker.begin(job, name, data, self._events)
         self._busy.append(worker)
 

@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_limits
 
 from verax.corpora.corpus import Corpus
 from verax.studies.engines import engine
-from verax.studies.engines.performing import perform
 from verax.studies.engines.ray_cluster import Cluster, Node, import_ray, join, nodes, share
 from verax.studies.grid.study import Hardware
 
@@ -57,21 +56,23 @@ class RayWorker:
         self._corpora: dict[str, Corpus] = {}
 
     def run(
-        self, job: engine.Job, name: str, pickled: Sequence[Any]
+        self, job: engine.Runnable, name: str, pickled: Sequence[Any]
     ) -> Iterator[tuple[str, engine.Event]]:
         """Run a cell; yield this node with the latest progress, and at last with the outcome.
 
-        `pickled` is a list of the corpus's reference, so that Ray fetches it only on request.
+        `pickled` is a list of the corpus's reference, so that Ray fetches it only on request; it is
+        empty where the job needs no corpus.
         """
         corpus = self._corpora.pop(name, None)
-        if corpus is None:
+        if corpus is None and pickled:
             corpus = pickle.loads(import_ray().get(pickled[0]))  # noqa: S301 (from the driver)
-        self._corpora[name] = corpus
+        if corpus is not None:
+            self._corpora[name] = corpus
         for oldest in list(self._corpora)[: -engine.KEPT_CORPORA]:
             del self._corpora[oldest]
         latest: deque[engine.Progressed] = deque(maxlen=1)
         with ThreadPoolExecutor(1) as pool:
-            performed = pool.submit(perform, job, corpus, device=self._device, report=latest.append)
+            performed = pool.submit(job.run, corpus, device=self._device, report=latest.append)
             while not wait([performed], _REPORT).done:
                 if latest:
                     yield self._node, latest.pop()
@@ -155,12 +156,12 @@ class RayEngine:
             words += ", several on a GPU: slower than one where NVIDIA MPS does not run on the node"
         return words
 
-    def submit(self, job: engine.Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Runnable, corpus: Corpus | None) -> None:
         self._most = max(self._most, self.workers)
         if not self._end.alive or len(self._running) >= self._most:
             raise RuntimeError("no worker is free: wait for one")
         name = engine.corpus_name(corpus)
-        if name not in self._pickled:
+        if corpus is not None and name not in self._pickled:
             self._pickled[name] = self._ray.put(engine.pickled_corpus(corpus))
         alive = {node.id for node in self._alive()}
         self._idle[:] = [actor for actor in self._idle if actor.node in alive]
@@ -169,7 +170,8 @@ class RayEngine:
         else:
             actor = _Actor(self._actor.remote(self._share.device, self._hardware.threads))
         run = actor.handle.run.options(num_returns="streaming")
-        self._running[run.remote(job, name, [self._pickled[name]])] = job.cell.key, actor
+        pickled = [self._pickled[name]] if name else []
+        self._running[run.remote(job, name, pickled)] = job.cell.key, actor
 
     def wait(self, timeout: float) -> list[engine.Event]:
         until = time.monotonic() + max(0.0, timeout)

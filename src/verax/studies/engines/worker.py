@@ -23,7 +23,6 @@ import torch
 
 from verax.corpora.corpus import Corpus
 from verax.studies.engines import engine
-from verax.studies.engines.performing import perform
 
 CODE = (
     "import sys; sys.path[:] = sys.argv[5:]; "
@@ -32,12 +31,13 @@ CODE = (
 
 
 class Order(NamedTuple):
-    """A message to a worker; the corpus follows unless the worker has it.
+    """A message to a worker; the corpus follows unless the worker has it or the job needs none.
 
-    `keep` are the corpora to keep, that of the job among them.
+    `corpus` is its name, empty without one. `keep` are the corpora to keep, that of the job among
+    them.
     """
 
-    job: engine.Job
+    job: engine.Runnable
     corpus: str
     keep: Sequence[str]
 
@@ -57,12 +57,12 @@ def work(descriptor: str, parent: str, device: str, threads: str) -> None:
         try:
             order: Order = connection.recv()
             corpora = {name: corpora[name] for name in order.keep if name in corpora}
-            if order.corpus not in corpora:
+            if order.corpus and order.corpus not in corpora:
                 corpora[order.corpus] = connection.recv()
         except (EOFError, OSError):
             return
-        corpus = corpora[order.corpus]
-        connection.send(perform(order.job, corpus, device=device, report=connection.send))
+        corpus = corpora.get(order.corpus)
+        connection.send(order.job.run(corpus, device=device, report=connection.send))
         if not gc.get_freeze_count():
             gc.freeze()  # what imports made stays: between cells it need not be looked through
 
@@ -110,14 +110,16 @@ class WorkerProcess:
     def alive(self) -> bool:
         return self.process.poll() is None
 
-    def begin(self, job: engine.Job, name: str, corpus: bytes, events: EventQueue) -> None:
-        """Run a cell of the corpus of that name, which is sent unless the worker has it."""
-        new = name not in self.corpora
-        others = [other for other in self.corpora if other != name]
-        self.corpora = [*others, name][-engine.KEPT_CORPORA :]
+    def begin(
+        self, job: engine.Runnable, name: str, corpus: bytes | None, events: EventQueue
+    ) -> None:
+        """Run a job on the corpus of that name, which is sent unless it is None."""
+        if name:
+            others = [other for other in self.corpora if other != name]
+            self.corpora = [*others, name][-engine.KEPT_CORPORA :]
         order = Order(job, name, tuple(self.corpora))
         self._thread = threading.Thread(
-            target=self._attend, args=(order, corpus if new else None, events), daemon=True
+            target=self._attend, args=(order, corpus, events), daemon=True
         )
         self._thread.start()
 

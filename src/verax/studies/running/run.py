@@ -133,14 +133,14 @@ def run_several(
     for study, folder in studies:
         store = Store.create(folder, study.name, study.text, study.resolved(), filesystem)
         runners.append(Runner(study, store, watcher, budget=budget, retry_failed=retry_failed))
-    waiting = [(runner, cell) for runner in runners for cell in runner.pending()]
+    waiting: list[tuple[Runner, Any]] = [(r, cell) for r in runners for cell in r.pending()]
     all_ran = [runner.ran for runner in runners]
     each = [(ran.cells, ran.kept, len(ran.failed)) for ran in all_ran]
     counts = [sum(numbers) for numbers in zip(*each, strict=True)]
     if not waiting:
         watcher.begins("nothing to run", *counts)
         return all_ran
-    corpora = {c.fingerprint: r.study.corpora[c.fingerprint] for r, c in waiting}
+    corpora = {c.fingerprint: _study(r).corpora[c.fingerprint] for r, c in waiting}
     with shown(progress) as display:  # here, once for all workers
         for corpus in corpora.values():
             for split, documents in corpus.splits.items():
@@ -190,11 +190,16 @@ def in_order(
     """
     turns: dict[Runner, dict[int, int]] = {}
     for runner in dict.fromkeys(runner for runner, _ in waiting):
-        seeds = dict.fromkeys(cell.seed for cell in runner.study.cells)
+        seeds = dict.fromkeys(cell.seed for cell in _study(runner).cells)
         turns[runner] = {seed: turn if seed_by_seed else 0 for turn, seed in enumerate(seeds)}
 
     def position(runner_and_cell: tuple[Runner, Cell]) -> tuple[int, float]:
         runner, cell = runner_and_cell
-        return turns[runner][cell.seed], -work_of(cell, runner.study.corpora)
+        return turns[runner][cell.seed], -work_of(cell, _study(runner).corpora)
 
     return sorted(waiting, key=position)
+
+
+def _study(runner: Runner) -> Study:
+    assert isinstance(runner.study, Study)
+    return runner.study

@@ -30,6 +30,7 @@ from verax.studies.engines.engine import (
     Progressed,
     count,
 )
+from verax.studies.function_cell import AnyCell, FunctionCell, FunctionGrid
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
@@ -51,7 +52,7 @@ class Runner:
 
     def __init__(
         self,
-        study: Study,
+        study: Study | FunctionGrid,
         store: Store,
         watcher: Watcher | None = None,
         *,
@@ -65,13 +66,13 @@ class Runner:
         self.retry_failed = retry_failed
         self.ran = Ran(len(study.cells))
         self.claims: dict[str, CellLock] = {}
-        self.in_flight: dict[str, Cell] = {}
+        self.in_flight: dict[str, AnyCell] = {}
         self.tries: Counter[str] = Counter()
         self.began: dict[str, float] = {}
         self.models: dict[str, str] = {}
         self.budgets = dict.fromkeys((cell.key for cell in study.cells), study.hardware.max_tokens)
 
-    def pending(self) -> list[Cell]:
+    def pending(self) -> list[AnyCell]:
         """The cells that are still to be run; damaged ones are named and removed first.
 
         What is done is left as it is. Cells that failed wait for `retry_failed`.
@@ -114,7 +115,7 @@ class Runner:
                 made = f"{count(cells, 'cell was', 'cells were')} made by Verax {version}"
                 self.watcher.says(f"{made} and are kept; this is {__version__}")
 
-    def run(self, engine: Engine, cells: Iterable[Cell]) -> Ran:
+    def run(self, engine: Engine, cells: Iterable[AnyCell]) -> Ran:
         """Run these cells of the study, in this order; see `pending` for which are left to run."""
         run_all(engine, [(self, cell) for cell in cells])
         return self.ran
@@ -122,7 +123,7 @@ class Runner:
     def _is_late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
-    def _begin(self, engine: Engine, cell: Cell) -> bool:
+    def _begin(self, engine: Engine, cell: AnyCell) -> bool:
         """Begin a cell, unless another has done it; False while another runner has it."""
         claim = self.store.lock(cell.key)
         if claim is None:
@@ -148,11 +149,16 @@ class Runner:
             self.watcher.fails(key, failure)
         return failure is not None
 
-    def _submit(self, engine: Engine, cell: Cell) -> None:
+    def _submit(self, engine: Engine, cell: AnyCell) -> None:
         self.tries[cell.key] += 1
         self.in_flight[cell.key] = cell
         self.began[cell.key] = time.monotonic()
         self.watcher.starts(cell.key)
+        if isinstance(cell, FunctionCell):
+            assert isinstance(self.study, FunctionGrid)
+            engine.submit(self.study.job(cell), None)
+            return
+        assert isinstance(self.study, Study)
         job = Job(cell, self.study.weights, self.budgets.get(cell.key))
         owner = self.models.get(cell.trained)  # a cell of other exams has kept its model
         if owner is not None:
@@ -170,7 +176,7 @@ class Runner:
         if isinstance(event, Finished):
             self._commit(cell, event)
             self.ran.done += 1
-            if self.study.weights:
+            if self.study.weights and isinstance(cell, Cell):
                 self.models[cell.trained] = cell.key
             self.ran.failed.pop(cell.key, None)
             self.watcher.finishes(cell.key, event.facts)
@@ -180,7 +186,7 @@ class Runner:
                 self._submit(engine, cell)
                 return
             self.ran.left += 1
-        elif self._can_halve(event):
+        elif isinstance(cell, Cell) and self._can_halve(event):
             self.budgets[cell.key] = (self.budgets[cell.key] or MAX_TOKENS) // 2
             self.watcher.gives_up(cell.key, f"{event.error}; again with half the tokens at once")
             self._submit(engine, cell)
@@ -189,7 +195,7 @@ class Runner:
             self._fail(cell, event)
         self._release(cell.key)
 
-    def _commit(self, cell: Cell, event: Finished) -> None:
+    def _commit(self, cell: AnyCell, event: Finished) -> None:
         """Store a finished cell; elsewhere where the store cannot be written, and the run ends."""
 
         def commit(store: Store) -> None:
@@ -219,7 +225,7 @@ class Runner:
             and not self._is_late()
         )
 
-    def _fail(self, cell: Cell, event: Failed) -> None:
+    def _fail(self, cell: AnyCell, event: Failed) -> None:
         record = {
             "cell": cell.key,
             "reason": event.reason,
@@ -243,13 +249,13 @@ class Runner:
             claim.release()
 
 
-Waiting = list[tuple[Runner, Cell]]
+Waiting = list[tuple[Runner, AnyCell]]
 """Cells that are to be run, each with its run, in their order."""
 
 
 def run_all(
     engine: Engine,
-    cells: Iterable[tuple[Runner, Cell]],
+    cells: Iterable[tuple[Runner, AnyCell]],
     revise: Callable[[Waiting], Waiting] | None = None,
 ) -> None:
     """Run cells of one or several runs on one engine, in this order, and stop it.
@@ -285,7 +291,7 @@ def run_all(
 
 
 def _begin_some(
-    engine: Engine, waiting: list[tuple[Runner, Cell]], runners: Sequence[Runner]
+    engine: Engine, waiting: list[tuple[Runner, AnyCell]], runners: Sequence[Runner]
 ) -> bool:
     """Whether any cell was begun, of as many as there is room for, or needs no more."""
     begun = False

@@ -22,7 +22,8 @@ from verax.errors import VeraxError
 from verax.files import json_text, write_and_sync
 from verax.schema import SchemaError, both, parse_json, warn_unless
 from verax.scratch import sync_folder
-from verax.studies.grid.cell import Cell, check_cell
+from verax.studies.function_cell import check_cell
+from verax.studies.grid.cell import Cell
 from verax.studies.store import saved
 from verax.studies.store.folders import SCRATCH, StorageFolder
 from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes

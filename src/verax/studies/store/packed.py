@@ -23,7 +23,7 @@ from pyarrow import parquet
 
 from verax.errors import VeraxError
 from verax.schema import SchemaError, checked_json, choice, parse_json
-from verax.studies.grid.cell import check_cell
+from verax.studies.function_cell import check_cell
 from verax.studies.store import saved
 from verax.studies.store.cells import FORMAT, KEY, MODEL, VERDICT, is_inside
 from verax.studies.store.folders import StorageFolder, storage_folder

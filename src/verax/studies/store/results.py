@@ -55,6 +55,14 @@ def open_study(
         Its cells, tables, verdicts and models.
     """
     where = storage_folder(folder, filesystem)
+    if not is_packed(where) and where.exists(STORE):
+        source = StoreSource(Store.open(where))
+        if "function" in source.resolved:
+            raise VeraxError(
+                f"{where.shown} holds a grid of a function: open it with verax.open_grid",
+                code="result.wrong-kind",
+            )
+        return StudyResults(source, every)
     packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
     return StudyResults(PackedSource(where) if packed else StoreSource(Store.open(where)), every)
 

@@ -21,7 +21,7 @@ from verax.schema import (
     text,
     whole,
 )
-from verax.studies.grid.cell import check_cell
+from verax.studies.function_cell import check_cell
 
 UNCOMMITTED = "-dirty"
 """The end of a cell's commit where the package's files differed from it."""

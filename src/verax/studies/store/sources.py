@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from verax.errors import VeraxError
 from verax.schema import SchemaError, parse_json
-from verax.studies.grid.cell import check_cell
+from verax.studies.function_cell import check_cell
 from verax.studies.store import saved
 from verax.studies.store.cells import (
     CELLS,

@@ -12,14 +12,14 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from verax.studies.grid.cell import Cell
+from verax.studies.function_cell import cell_from_json
 
 FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "source", "started", "finished")
 
 
 def cell_row(key: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """One row: `cell`, the configuration, and of the facts those that fit a column."""
-    return {"cell": key, **Cell.from_json(config).columns(), **fact_columns(facts)}
+    return {"cell": key, **cell_from_json(config).columns(), **fact_columns(facts)}
 
 
 def fact_columns(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,231 @@
+"""One call of a function of a grid: its key, and how a worker makes it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.plugin_files import PluginFile, import_plugins, imported_plugins, resolve
+from verax.progress import Reporting
+from verax.schema import SchemaError, record, text, whole
+from verax.studies.engines import engine
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.cell import check_cell as check_study_cell
+from verax.studies.grid.study import Hardware
+
+VALUES = "values.json"
+"""The file of a cell that holds what is neither a table nor a file."""
+_OWN = frozenset({"config.json", "manifest.json", "cell.parquet", VALUES})
+_RESERVED_TABLES = frozenset({"cell", "cells"})
+
+
+@dataclass(frozen=True)
+class FunctionCell:
+    """A function with one configuration.
+
+    Attributes:
+        function: its name, `module:function`, without the folders of a file.
+        version: its version; see `verax.run_grid`.
+        config: the argument, a mapping of JSON.
+    """
+
+    function: str
+    version: int
+    config: Mapping[str, Any] = field(hash=False)
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the function's name, its version and the configuration."""
+        values = json.dumps(
+            self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True
+        )
+        return hashlib.sha256(values.encode()).hexdigest()[:16]
+
+    def columns(self) -> dict[str, Any]:
+        """The configuration as one flat row; nested values become JSON."""
+        return dict(self.config)
+
+    def to_json(self) -> dict[str, Any]:
+        """The cell as it is stored."""
+        return {"function": self.function, "version": self.version, "config": dict(self.config)}
+
+
+_SCHEMA = record({"function": text, "version": whole(1)})
+
+
+AnyCell = Cell | FunctionCell
+
+
+def cell_from_json(values: Mapping[str, Any]) -> AnyCell:
+    """The cell of a study or of a function, from what `to_json` returned."""
+    return FunctionCell(**values) if "function" in values else Cell.from_json(values)
+
+
+def check_cell(values: Any, where: str, key: str) -> None:
+    """Raise `SchemaError` where values are not those of the cell that has this key."""
+    if not isinstance(values, Mapping) or "function" not in values:
+        check_study_cell(values, where, key)
+        return
+    _SCHEMA(values, where)
+    if set(values) != {"function", "version", "config"} or not isinstance(values["config"], dict):
+        raise SchemaError(f"{where} is no function with its configuration")
+    if FunctionCell(**values).key != key:
+        raise SchemaError(f"{where} is of another cell than {key}")
+
+
+@dataclass(frozen=True)
+class FunctionJob:
+    """A call for an engine to make.
+
+    Attributes:
+        cell: the function and its argument.
+        name: the name by which a worker imports the function.
+        plugins: files that a worker imports first; by default those imported in this process.
+    """
+
+    cell: FunctionCell
+    name: str
+    plugins: Sequence[PluginFile] = field(default_factory=imported_plugins, repr=False)
+
+    def run(
+        self,
+        corpus: Corpus | None,
+        *,
+        device: str,
+        report: Callable[[engine.Progressed], None],
+    ) -> engine.Finished | engine.Failed:
+        """Call the function; `corpus` is ignored."""
+        from verax.studies.engines.machine import surroundings
+        from verax.studies.engines.performing import failure
+
+        key, clock = self.cell.key, time.monotonic()
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            import_plugins(self.plugins)
+            function = self._function()
+            display = Reporting(lambda *step: report(engine.Progressed(key, *step)))
+            available = {"device": device, "progress": display}
+            accepted = inspect.signature(function).parameters
+            keywords = {name: value for name, value in available.items() if name in accepted}
+            config = json.loads(json.dumps(self.cell.config))
+            files = files_of(function(config, **keywords), key)
+        except (Exception, SystemExit) as error:
+            return failure(key, error)
+        facts = {
+            **surroundings(device),
+            "seconds": {"total": round(time.monotonic() - clock, 3)},
+            "started": started,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        return engine.Finished(key, files, facts)
+
+    def _function(self) -> Callable[..., Any]:
+        function, version = resolve(self.name)
+        if version != self.cell.version:
+            raise VeraxError(
+                f"{self.cell.function} has version {version} in the worker and "
+                f"{self.cell.version} where the grid was started: install the same version",
+                code="plugin.invalid",
+            )
+        return function
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionGrid:
+    """A function and its configurations, for a `Runner`."""
+
+    name: str
+    function: str
+    cells: tuple[FunctionCell, ...] = field(repr=False)
+    hardware: Hardware
+    labels: Mapping[str, str] = field(repr=False)
+    weights: bool = False
+
+    @property
+    def text(self) -> str:
+        return json.dumps({"function": self.name}) + "\n"
+
+    def resolved(self) -> dict[str, Any]:
+        """The grid for JSON; the address of a cluster is left out."""
+        hardware = {n: value for n, value in asdict(self.hardware).items() if n != "address"}
+        return {
+            "name": self.name,
+            "function": self.name,
+            "hardware": hardware,
+            "cells": {cell.key: cell.to_json() for cell in self.cells},
+        }
+
+    def job(self, cell: FunctionCell) -> FunctionJob:
+        """A call of the function for a worker."""
+        return FunctionJob(cell, self.function)
+
+
+def files_of(returned: Any, key: str) -> dict[str, bytes]:
+    """The files of a cell, from what its function returned.
+
+    Args:
+        returned: the function's mapping: tables, files and JSON values by name.
+        key: the cell's key, which becomes the first column of each table.
+    """
+    from verax.studies.engines.performing import parquet
+    from verax.studies.store.cells import as_json, is_inside
+
+    if not isinstance(returned, Mapping):
+        raise VeraxError(
+            f"the function returned {type(returned).__name__}: expected a mapping of names to "
+            "DataFrames, bytes or JSON values",
+            code="plugin.invalid",
+        )
+    files: dict[str, bytes] = {}
+    values: dict[str, Any] = {}
+    for name, value in returned.items():
+        if not isinstance(name, str) or not name:
+            raise VeraxError(f"the name {name!r:.60} is not text", code="plugin.invalid")
+        if isinstance(value, pd.DataFrame):
+            if "cell" in value or name in _RESERVED_TABLES or "/" in name or not is_inside(name):
+                raise VeraxError(
+                    f"table {name!r:.60} cannot be stored: choose another name, and no column "
+                    "named 'cell'",
+                    code="plugin.invalid",
+                )
+            files[f"{name}.parquet"] = parquet(value, key)
+        elif isinstance(value, bytes):
+            if not is_inside(name) or name in _OWN or name.endswith(".parquet"):
+                raise VeraxError(
+                    f"file {name!r:.60} cannot be stored: choose another name, without a folder",
+                    code="plugin.invalid",
+                )
+            files[name] = value
+        else:
+            values[name] = _plain(value, name)
+    return {**files, VALUES: as_json(values) + b"\n"}
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A value as JSON has it: NumPy's scalars as Python's, and NaN as null."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(part): _plain(inner, name) for part, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner, name) for inner in value]
+    if isinstance(value, float) and value != value:
+        return None
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise VeraxError(
+            f"value {name!r:.60} has a {type(value).__name__}: expected a DataFrame, bytes, or "
+            "numbers, text, lists and mappings",
+            code="plugin.invalid",
+        )
+    return value

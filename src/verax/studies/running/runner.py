@@ -14,6 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, WriteError
@@ -249,13 +250,13 @@ class Runner:
             claim.release()
 
 
-Waiting = list[tuple[Runner, AnyCell]]
+Waiting = list[tuple[Runner, Any]]
 """Cells that are to be run, each with its run, in their order."""
 
 
 def run_all(
     engine: Engine,
-    cells: Iterable[tuple[Runner, AnyCell]],
+    cells: Iterable[tuple[Runner, Any]],
     revise: Callable[[Waiting], Waiting] | None = None,
 ) -> None:
     """Run cells of one or several runs on one engine, in this order, and stop it.
@@ -291,7 +292,7 @@ def run_all(
 
 
 def _begin_some(
-    engine: Engine, waiting: list[tuple[Runner, AnyCell]], runners: Sequence[Runner]
+    engine: Engine, waiting: list[tuple[Runner, Any]], runners: Sequence[Runner]
 ) -> bool:
     """Whether any cell was begun, of as many as there is room for, or needs no more."""
     begun = False

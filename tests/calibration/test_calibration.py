@@ -154,7 +154,7 @@ def test_a_model_is_made_kept_and_packed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
-    assert {h.exam: h.measure for h in chosen(data)} == {
+    assert {h.exam: h.name for h in chosen(data)} == {
         "erasure": "gain",
         "agreement": "tau",
         "replacement": "permuted_survival",

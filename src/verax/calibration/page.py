@@ -227,7 +227,7 @@ def _and(numbers: Sequence[Any]) -> str:
 
 def _exams(data: Calibrated, known: Calibration) -> Iterator[str]:
     every = sorted((*data.headlines, *TRIED), key=lambda h: list(known.exams).index(h.exam))
-    titles = {(h.exam, h.measure): h.title for h in every}
+    titles = {(h.exam, h.name): h.title for h in every}
     rows = []
     chosen = {(exam, one["headline"]) for exam, one in known.exams.items()}
     parts = {part: separation(data, part, every) for part in (CHOOSING, HELD_OUT)}
@@ -239,7 +239,7 @@ def _exams(data: Calibrated, known: Calibration) -> Iterator[str]:
             {
                 "exam": one["exam"],
                 "number": titles[key],
-                "chosen": "yes" if key in chosen else "" if headline.id else "tried",
+                "chosen": "yes" if key in chosen else "tried" if headline in TRIED else "",
                 "AUROC": _digits(one["auroc"]),
                 "AUROC, held out": _digits(new["auroc"]),
                 "power, held out": f"{new['power']:.0%}",

@@ -5,6 +5,7 @@ See "Adding an exam" in docs/exams.md for an exam in forty lines.
 
 from verax.exams.cells import count_cell, number_cell, percent_cell, points_cell, row_cells
 from verax.exams.exam import Exam, Pair
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -42,6 +43,7 @@ __all__ = [
     "PERCENT",
     "POINTS",
     "UNIT_INTERVAL",
+    "CandidateMeasure",
     "Exam",
     "Judged",
     "Limits",

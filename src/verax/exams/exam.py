@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from verax.corpora.corpus import Corpus, Documents
+    from verax.exams.judgement.candidate import CandidateMeasure
     from verax.exams.judgement.limits import Limits
     from verax.exams.judgement.model_summary import ModelSummary
     from verax.exams.judgement.row import Judged
@@ -68,6 +69,7 @@ class Exam(ABC):
     charts           dotted name of the module that draws them: `charts(models)` yields charts
     limits           limits of its judgement by name, where no file of limits has them
     limit_ranges     limit → the least and the most it can be; a file with another is refused
+    candidates       the numbers by which it may be judged, of which a calibration chooses one
     of_items         whether its numbers are of what attention weighs, so that models that attend
                      words and models that attend sentences do not compare
     decisions_table  the tidy table that has `correct`, if one has
@@ -98,6 +100,7 @@ class Exam(ABC):
     charts: ClassVar[str | None] = None
     limits: ClassVar[Mapping[str, float]] = {}
     limit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    candidates: ClassVar[tuple[CandidateMeasure, ...]] = ()
     of_items: ClassVar[bool] = False
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False

@@ -101,6 +101,7 @@ class AdversaryExam(ItemExam):
     tidy_tables = ("adversary_instances", "adversary")
     charts = "verax.exams.adversary.charts"
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     of_items = True
     decisions_table = "adversary_instances"
     decides_again = True

@@ -14,6 +14,7 @@ from verax.exams.adversary.measures import (
     epsilon_row,
 )
 from verax.exams.exam import Pair, no_direction
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -101,6 +102,16 @@ def cost_of(model: ModelSummary) -> Number | None:
     """What keeping the prediction costs another attention, in nats."""
     found = _closest(model)
     return None if found is None else found[2]
+
+
+CANDIDATES = (
+    CandidateMeasure(
+        "cost",
+        ADVERSARY.id_of(CLOSE[0], "constraint_cost"),
+        "nats that keeping the decision costs",
+        cost_of,
+    ),
+)
 
 
 def _confidence(model: ModelSummary) -> Number | None:

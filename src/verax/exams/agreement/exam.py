@@ -69,6 +69,7 @@ class AgreementExam(Exam):
     tidy_tables = ("agreement_instances", "agreement")
     charts = "verax.exams.agreement.charts"
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     of_items = True
     decisions_table = "agreement_instances"
     summarise = staticmethod(summary.summarise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, pair_of
 from verax.exams.agreement.measures import pair as row_of
 from verax.exams.exam import Pair, no_direction
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -69,6 +70,16 @@ def tau_of(model: ModelSummary) -> Number | None:
     """Agreement of attention with leave-one-out."""
     found = _tau(model)
     return None if found is None else found[2]
+
+
+CANDIDATES = (
+    CandidateMeasure(
+        "tau",
+        AGREEMENT.id_of(row_of("inputs", ATTENTION, _DELETING), "tau"),
+        "rank agreement with leave-one-out (τ)",
+        tau_of,
+    ),
+)
 
 
 def _judge_score(model: ModelSummary, limits: Limits, name: str) -> list[Judged]:

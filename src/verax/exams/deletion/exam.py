@@ -106,6 +106,7 @@ class DeletionExam(Exam):
     charts = "verax.exams.deletion.charts"
     limits = judging.LIMITS
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     decisions_table = "deletion_instances"
     kinds = KINDS
     default_for = (TRANSFORMER, PREDICT)

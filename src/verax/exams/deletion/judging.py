@@ -12,6 +12,7 @@ from verax.exams.deletion.measures import (
     SMALLEST,
 )
 from verax.exams.exam import Pair, no_direction
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -93,6 +94,16 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
 def gain_of(model: ModelSummary) -> Number | None:
     """How far attention goes from random order to the smallest sets that change decisions."""
     return model.number(DELETION.id, ATTENTION, "gain")
+
+
+CANDIDATES = (
+    CandidateMeasure(
+        "gain",
+        DELETION.id_of(ATTENTION, "gain"),
+        "of the way from random order to the smallest sets of words taken out (%)",
+        gain_of,
+    ),
+)
 
 
 def _percent(number: Number) -> str:

@@ -74,6 +74,7 @@ class ErasureExam(Exam):
     tidy_tables = ("erasure_instances", "erasure_single", "erasure_many", "erasure_minimal")
     charts = "verax.exams.erasure.charts"
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     of_items = True
     decisions_table = "erasure_instances"
     summarise = staticmethod(summary.summarise)

@@ -16,6 +16,7 @@ from verax.exams.erasure.measures import (
     RANDOM,
 )
 from verax.exams.exam import Pair, no_direction
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import SEEDS, Number
@@ -55,8 +56,8 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     if number is None:
         return _judge_of_all(model, limits)
     for way in WAYS:
-        found = way.value(model)
-        if way.limits[0] in limits and found is not None:
+        found = way.by.value(model)
+        if way.by.limits[0] in limits and found is not None:
             return [_judge_by(way, model, limits, found, number)]
     above, below, least = (
         limits[name] for name in ("for_above", "against_below", "least_documents")
@@ -177,37 +178,60 @@ def _documents(model: ModelSummary, number: Number, which: str, others: Mapping[
     return f"of {model.documents(number)} {which}{f'; {rest}' if rest else ''}"
 
 
+CANDIDATES = (
+    CandidateMeasure(
+        "optimal_in_part",
+        EXCESS.id_of(ATTENTION, PART),
+        "decisions that change with the fewest words erased, by attention (%)",
+        optimal_of,
+    ),
+    CandidateMeasure(
+        "gain",
+        EXCESS.id_of(ATTENTION, "gain"),
+        "of the way from random order to the smallest sets of words, by attention (%)",
+        gain_of,
+        ("gain_for_above", "gain_against_below"),
+    ),
+    CandidateMeasure(
+        "part",
+        "erasure.documents.part",
+        "decisions that change before everything is erased, in any order (%)",
+        part_of,
+        ("part_for_above", "part_against_below"),
+    ),
+    CandidateMeasure(
+        "fraction",
+        FRACTION.id_of(ATTENTION, "mean"),
+        "share of the words erased, by attention, when decisions change (dense attention)",
+        fraction_of,
+        ("fraction_for_below", "fraction_against_above"),
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Way:
-    """A number that erasure is judged by where limits of it were measured.
+    """How a judgement by one of the candidates reads.
 
-    limits  names: of what speaks for attention, and of what speaks against it
-    value   takes it from a summary; None where it is not there
-    measure id of the number
-    label   what it is, in a line
-    told    the same with its number, as a sentence
-    over    names the documents that the number is over
-    unit    after its limits
+    Attributes:
+        by: the number.
+        label: what it is, in a line.
+        told: the same with its number, as a sentence.
+        over: names the documents that the number is over.
+        unit: follows its limits.
     """
 
-    limits: tuple[str, str]
-    value: Callable[[ModelSummary], Number | None]
-    measure: str
+    by: CandidateMeasure
     label: str
     told: str
     over: Callable[[ModelSummary, Number], str]
     unit: str = "%"
 
-    @property
-    def high_is_good(self) -> bool:
-        return self.limits[0].endswith("above")
 
-
+_CANDIDATES = {candidate.name: candidate for candidate in CANDIDATES}
 WAYS = (
     Way(
-        ("gain_for_above", "gain_against_below"),
-        gain_of,
-        EXCESS.id_of(ATTENTION, "gain"),
+        _CANDIDATES["gain"],
         "of the way from random order to the smallest sets of {item}s that change decisions, most "
         "attended {item}s first",
         "Erasing from the most attended {item} down goes {number} of the way from random order to "
@@ -215,9 +239,7 @@ WAYS = (
         _over_changed_by_a_part,
     ),
     Way(
-        ("fraction_for_below", "fraction_against_above"),
-        fraction_of,
-        FRACTION.id_of(ATTENTION, "mean"),
+        _CANDIDATES["fraction"],
         "share of the {item}s that is erased when the decision changes, most attended {item}s "
         "first",
         "Erasing from the most attended {item} down changes the decision after {number} of the "
@@ -226,38 +248,36 @@ WAYS = (
         "",
     ),
     Way(
-        ("part_for_above", "part_against_below"),
-        part_of,
-        "erasure.documents.part",
+        _CANDIDATES["part"],
         "decisions that change before every {item} is erased, in any order",
         "Erasing a part of the {item}s changes {number} of the decisions",
         _over_examined,
     ),
 )
-"""In the order in which they are looked for."""
+"""In order of precedence."""
 
 
 def _judge_by(way: Way, model: ModelSummary, limits: Limits, found: Number, best: Number) -> Judged:
     """Judge by another number, of which limits were measured."""
-    good, bad = (limits[name] for name in way.limits)
+    good, bad = (limits[name] for name in way.by.limits)
     least = limits["least_documents"]
     item, enough = model.item, found.n >= least
-    above, below = (good, bad) if way.high_is_good else (bad, good)
-    verdict = lean(found, above=above, below=below, high_is_good=way.high_is_good)
+    above, below = (good, bad) if way.by.high_is_good else (bad, good)
+    verdict = lean(found, above=above, below=below, high_is_good=way.by.high_is_good)
     beyond = model.number(EXCESS.id, ATTENTION, "beyond_random")
     if beyond is not None and beyond.is_below(0):
         verdict = AGAINST
     others = {
-        "of the way to the smallest sets": gain_of(model) if way.value is not gain_of else None,
+        "of the way to the smallest sets": gain_of(model) if way.by.value is not gain_of else None,
         "with the fewest possible": None if math.isnan(best.value) else best,
     }
     compared = listed(others)
-    if compared and way.value is not gain_of:
+    if compared and way.by.value is not gain_of:
         compared += ", where a part is enough"
-    sides = ("above", "below") if way.high_is_good else ("below", "above")
+    sides = ("above", "below") if way.by.high_is_good else ("below", "above")
     return Judged(
         NAME,
-        way.measure,
+        way.by.id,
         verdict if enough else OPEN,
         found,
         way.label.format(item=item),

@@ -57,6 +57,7 @@ class ReplacementExam(ItemExam):
     tidy_tables = ("replacement_instances", "replacement", "replacement_places")
     charts = "verax.exams.replacement.charts"
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     decisions_table = "replacement_instances"
     decides_again = True
     variants: ClassVar[Mapping[str, str]] = {

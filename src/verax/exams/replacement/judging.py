@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -50,3 +51,21 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
 def survival_of(model: ModelSummary, attention: str) -> Number | None:
     """Decisions that stay when attention is replaced: by `uniform`, or `permuted`."""
     return model.number(REPLACEMENT.id, attention, "survival")
+
+
+CANDIDATES = (
+    CandidateMeasure(
+        "uniform_survival",
+        REPLACEMENT.id_of(UNIFORM, "survival"),
+        "decisions that stay under uniform attention (%)",
+        lambda model: survival_of(model, UNIFORM),
+        ("for_below", "against_above"),
+    ),
+    CandidateMeasure(
+        "permuted_survival",
+        REPLACEMENT.id_of(PERMUTED, "survival"),
+        "decisions that stay under permuted attention (%)",
+        lambda model: survival_of(model, PERMUTED),
+        (BY_PERMUTED, "permuted_against_above"),
+    ),
+)

@@ -55,6 +55,7 @@ class SingleTokenExam(ItemExam):
     tidy_tables = ("single_token", "single_token_tokens")
     charts = "verax.exams.single_token.charts"
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     of_items = True
     decisions_table = "single_token"
     variants: ClassVar[Mapping[str, str]] = {

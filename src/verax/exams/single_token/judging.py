@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from verax.exams.judgement.calibrated import SHARE
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -112,6 +114,17 @@ def share_of(model: ModelSummary) -> Number | None:
     if found is None or math.isnan(model.chance):
         return None
     return _share(found[1], found[2], model.chance)
+
+
+CANDIDATES = (
+    CandidateMeasure(
+        "share",
+        SHARE,
+        "of the way from chance to the model's confidence that one word goes alone",
+        share_of,
+        (BY_SHARE, "share_against_above"),
+    ),
+)
 
 
 def _share(number: Number, confidence: Number, chance: float) -> Number:

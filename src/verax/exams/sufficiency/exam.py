@@ -89,6 +89,7 @@ class SufficiencyExam(Exam):
     charts = "verax.exams.sufficiency.charts"
     limits = judging.LIMITS
     limit_ranges = judging.LIMIT_RANGES
+    candidates = judging.CANDIDATES
     decisions_table = "sufficiency_instances"
     kinds = KINDS
     default_for = ()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from verax.exams.exam import Pair, no_direction
+from verax.exams.judgement.calibrated import LESSER
+from verax.exams.judgement.candidate import CandidateMeasure
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
@@ -96,6 +98,16 @@ def lesser_of(model: ModelSummary) -> Number | None:
     """The lesser of both; None where one is not there."""
     gains = [gain for name in GAIN if (gain := gain_of(model, name)) is not None]
     return min(gains, key=lambda gain: gain.value) if len(gains) == len(GAIN) else None
+
+
+CANDIDATES = (
+    CandidateMeasure(
+        "lesser_gain",
+        LESSER,
+        "of the way from random order to the best sets found, taken out or left alone (%)",
+        lesser_of,
+    ),
+)
 
 
 def _gain(model: ModelSummary, row: str, name: str) -> Number:

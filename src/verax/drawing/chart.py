@@ -31,6 +31,26 @@ class Chart:
     reading: str
     spec: Mapping[str, Any]
 
+    @classmethod
+    def from_altair(
+        cls, picture: Any, name: str, title: str, reading: str, exam: str = ""
+    ) -> Chart:
+        """Return the chart of an Altair picture, in the fonts and colours of a report.
+
+        Use the placeholders `verax.report.COLORS` and `verax.report.INK` for colours, so that
+        each theme can replace them.
+
+        Args:
+            picture: an Altair chart.
+            name: of the chart's file.
+            title: one line.
+            reading: how to read the chart, in a few sentences.
+            exam: the exam whose tables it shows.
+        """
+        # tests validate; here it would be most of the work
+        spec = picture.to_dict(validate=False)
+        return cls(name, exam, title, reading, {**spec, "config": CONFIG})
+
     def __repr__(self) -> str:
         return f"Chart({self.name}: {self.title})"
 
@@ -66,7 +86,5 @@ def drawable(charts: Iterable[Chart]) -> tuple[list[Chart], str]:
 
 
 def made(name: str, exam: str, title: str, reading: str, picture: Any) -> Chart:
-    """The chart of an Altair picture."""
-    # tests validate; here it would be most of the work
-    spec = picture.to_dict(validate=False)
-    return Chart(name, exam, title, reading, {**spec, "config": CONFIG})
+    """Return the chart of an Altair picture."""
+    return Chart.from_altair(picture, name, title, reading, exam)

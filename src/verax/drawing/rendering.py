@@ -19,8 +19,9 @@ from verax.drawing.apart import Renderer, is_limited
 from verax.errors import VeraxError, nearest
 
 INK, GRID, PAPER = "#fe00a0", "#fe00a1", "#fe00a2"
+"""The colour of text and axes in a chart: a placeholder that every theme replaces."""
 CATEGORIES = tuple(f"#fe000{number}" for number in range(1, 9))
-"""Placeholders: no other colour of a chart comes near them."""
+"""The colours of series in a chart: placeholders that every theme replaces."""
 
 _NAMES = {
     INK: "--chart-ink",

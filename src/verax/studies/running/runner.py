@@ -60,7 +60,7 @@ class Runner:
         budget: float | None = None,
         retry_failed: bool = False,
     ) -> None:
-        self.study = study
+        self.study: Any = study
         self.store = store
         self.watcher = watcher or Watcher()
         self.deadline = None if budget is None else time.monotonic() + budget

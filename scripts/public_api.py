@@ -32,6 +32,7 @@ DOORS = {
     "verax.studies": "Grids of models, sweeps, comparisons and adversaries",
     "verax.statistics": "Intervals, tests and means over seeds",
     "verax.report": "Reports, charts and notebooks",
+    "verax.files": "Writing files and folders atomically",
     "verax.spreadsheets": "CSV files that are safe to open in a spreadsheet",
     "verax.papers": "Published results and their claims",
     "verax.errors": "Errors and warnings",

@@ -1,7 +1,7 @@
-"""Writing so that nothing is ever half there.
+"""Write files and folders atomically.
 
-A file or folder takes its name when it is whole (see `verax.scratch`). Whatever ends the process on
-the way, a full disk, Ctrl-C or a kill, the name has what it had before or all that it shall have.
+A file or folder gets its name only once it is complete (see `verax.scratch`). If the process ends
+early, through a full disk, Ctrl-C or a kill, the name still refers to the old contents.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ from verax.scratch import (
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["replace_folder", "write_files", "write_table", "write_text"]
+
 _PROBE = b"\0" * 4096
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 file with Unix line ends, the same bytes everywhere, all at once."""
+    """Write a text file atomically, in UTF-8 and with Unix line ends."""
     write_bytes(path, text.encode())
 
 
@@ -53,7 +55,7 @@ def write_bytes(path: str | Path, data: bytes, via: Path | None = None) -> None:
 
 
 def write_table(path: str | Path, table: pd.DataFrame, **settings: Any) -> None:
-    """Write a Parquet file, all at once; `settings` are those of pandas."""
+    """Write a Parquet file atomically; `settings` are those of `DataFrame.to_parquet`."""
     with new_file(path) as stream:
         table.to_parquet(stream, **settings)
 
@@ -117,13 +119,13 @@ def new_file(path: str | Path, via: Path | None = None) -> Iterator[IO[bytes]]:
 
 
 def write_files(folder: str | Path, files: Mapping[str, bytes | str]) -> None:
-    """Make or replace several files of a folder, all of them or none.
+    """Create or replace several files of a folder: all of them or none.
 
-    From the moment when all are written, they are moved to their names by whoever comes next.
+    If the process ends while complete files are being renamed, the next writer finishes the job.
 
     Args:
-        folder: it is made if it does not exist; its other files stay.
-        files: path from there → contents.
+        folder: created if it does not exist; its other files stay.
+        files: relative path → contents.
     """
     with _reported(folder):
         target = _behind_links(folder)
@@ -156,12 +158,13 @@ def replace_folder(
     owned: Callable[[Path], bool],
     overwrite: bool = True,
 ) -> None:
-    """Make `folder` hold what `write` puts into it, all at once.
+    """Replace a folder atomically.
 
-    `write` fills a temporary folder beside the target, which then takes its name. Whenever the
-    process ends on the way, the target is as it was before or as it shall be. A folder that exists
-    already is replaced only if it is empty, or `overwrite` is set and `owned` recognises it as an
-    earlier result.
+    Args:
+        folder: the folder to write.
+        write: fills a temporary folder beside the target, which then takes its name.
+        owned: whether an existing folder holds an earlier result, so that it may be replaced.
+        overwrite: whether to replace an existing folder that is not empty.
     """
     _refuse_foreign(folder, owned, overwrite)
     with _reported(folder):

@@ -1,0 +1,1 @@
+"""What papers, audits and the calibration report share."""

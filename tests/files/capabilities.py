@@ -23,6 +23,7 @@ import pytest
 import verax
 from support.commands import make_completion, small_demo
 from verax.cli import main
+from verax.files import replace_folder, write_files, write_table, write_text
 from verax.models import AttentionClassifier
 from verax.report import write_figures
 from verax.studies import Store, pack, unpack
@@ -251,6 +252,37 @@ def _figures(folder: Path, version: str) -> None:
     write_figures(charts(version), folder / "figures")
 
 
+# Files and folders
+
+
+@writes("write_text", opens=lambda folder: versions(folder / "a.txt"))
+def _text(folder: Path, version: str) -> None:
+    write_text(folder / "a.txt", version)
+
+
+@writes("write_table", opens=lambda folder: pd.read_parquet(folder / "a.parquet"))
+def _table(folder: Path, version: str) -> None:
+    write_table(folder / "a.parquet", pd.DataFrame({"version": [version]}))
+
+
+@writes("write_files", opens=lambda folder: [versions(folder / name) for name in ("a", "b/c")])
+def _files(folder: Path, version: str) -> None:
+    write_files(folder, {"a": version, "b/c": version})
+
+
+@writes("replace_folder", opens=lambda folder: versions(folder / "result" / "a.txt"))
+def _folder(folder: Path, version: str) -> None:
+    replace_folder(
+        folder / "result",
+        lambda scratch: write_text(scratch / "a.txt", version),
+        owned=lambda old: (old / "a.txt").exists(),
+    )
+
+
+def versions(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") in (OLD, NEW)
+
+
 # Studies
 
 
@@ -295,6 +327,28 @@ def _sweep(folder: Path, version: str) -> None:
 def _run(folder: Path, version: str) -> None:
     """No cell is begun: workers are other processes, and `Store.commit` is how they write."""
     verax.run_study(description(version), folder / version, budget=1e-9, progress=False, workers=1)
+
+
+@writes("run_grid", opens=lambda folder: whole_grid(folder), parts=True, timed=True, slow=True)
+def _grid(folder: Path, version: str) -> None:
+    function = PLACE / "dice.py"
+    if not function.exists():
+        function.write_text("def throw(config):\n    return {'sum': config['n'], 'raw': b'1'}\n")
+    configs = [{"n": n} for n in range(1 + seed(version))]
+    verax.run_grid(f"{function}:throw", configs, folder, engine="here", progress=False)
+
+
+def whole_grid(folder: Path) -> None:
+    """Every finished cell has its values; a grid that was only begun is refused."""
+    if not (folder / "resolved.json").exists():
+        with pytest.raises(verax.VeraxError):
+            verax.open_grid(folder)
+        return
+    results = verax.open_grid(folder)
+    assert set(results.cells["status"]) <= {"done", "missing"}
+    assert [results.values(key) for key in results.keys] == [
+        {"sum": results.config(key)["n"]} for key in results.keys
+    ]
 
 
 def description(version: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def writer(call: Call) -> tuple[str, str | None]:
         if file not in HOME:
             return file, entry
         entry = function
-    raise AssertionError(f"nobody calls {entry}")
+    return "", entry  # a user called it
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from verax.exams.exam import Exam
 from verax.exams.judgement.judgement import SET_BY_HAND
 from verax.exams.judgement.limits import load_limits
 from verax.exams.planning import variant, variants_of, why_not_kind
-from verax.exams.registry import EXAMS, chosen_exams
+from verax.exams.registry import EXAMS, chosen_exams, measure_ids
 from verax.exams.titles import exam_title
 from verax.models.kinds import KINDS
 
@@ -21,19 +21,30 @@ _BETTER = {"higher": "↑", "lower": "↓", "": ""}
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "exams",
-        usage="verax exams [NAME …] [--limits VERSION]",
-        help="list the exams, or tell what one asks, its options, numbers and limits",
-        description="List the exams there are. With names, tell of each what it asks and how, its "
-        "options, the ids of its numbers, and the limits by which it speaks for or against "
-        "attention.",
+        usage="verax exams [NAME …] [--limits VERSION | --ids]",
+        help="list the exams, or describe one: its question, options, numbers and limits",
+        description="List all exams, or describe the named ones: question, options, the ids of "
+        "their numbers, and the limits by which they support or contradict attention. --ids lists "
+        "ids alone, one a line, for use in scripts.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="exams to tell of [a list of all]")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="exams to describe [list all]")
+    parser.add_argument(
+        "--ids",
+        action="store_true",
+        help="list the ids of all numbers with unit and title, separated by tabs; * is a row that "
+        "depends on options or data",
+    )
     parser.add_argument("--limits", metavar="VERSION", help="limits to show: a version, or a file")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     screen = console()
+    if args.ids:
+        ids = measure_ids(*chosen_exams(args.names) if args.names else ())
+        for row in ids[["id", "unit", "title"]].itertuples(index=False):
+            print(*row, sep="\t")
+        return
     limits = load_limits(args.limits)
     if not args.names:
         width = max(map(len, EXAMS)) + 2

@@ -6,7 +6,7 @@ from verax.exams.examine import examine
 from verax.exams.judgement.judgement import Judgement, judge
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.planning import Planned, plan
-from verax.exams.registry import EXAMS, default_exams, register, unregister
+from verax.exams.registry import EXAMS, default_exams, measure_ids, register, unregister
 from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict, load_verdict
 
@@ -22,6 +22,7 @@ __all__ = [
     "judge",
     "load_limits",
     "load_verdict",
+    "measure_ids",
     "plan",
     "register",
     "token_curves",

@@ -14,7 +14,7 @@ import pandas as pd
 from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
 from verax.exams.judgement.limits import check_declared
-from verax.exams.measures import MeasurePlace, Table, place_of
+from verax.exams.measures import VALUE, MeasurePlace, Table, measure_id, place_of
 from verax.models.kinds import POOLED
 from verax.options import names
 from verax.plugins import Registry
@@ -97,6 +97,38 @@ def checked_summary(exam: str, summary: pd.DataFrame) -> pd.DataFrame:
                 code="plugin.invalid",
             )
     return summary
+
+
+def measure_ids(*exams: str) -> pd.DataFrame:
+    """Return the ids of all numbers that exams give.
+
+    Ids are stable: a number keeps its id, and an id is never used for another number. In a table
+    whose rows depend on the data or on options (importances, replacements, classes), `*` stands for
+    the row.
+
+    Args:
+        exams: names of exams; without any, all registered exams.
+
+    Returns:
+        Columns `exam`, `id`, `unit`, `better` (higher, lower, or empty) and `title`.
+
+    >>> from verax.exams import measure_ids
+    >>> measure_ids("replacement")["id"].tolist()[:2]
+    ['replacement.*.f1', 'replacement.*.macro_f1']
+    """
+    rows = [
+        {
+            "exam": name,
+            "id": measure_id(table.id, *((measure.id, VALUE) if table.counts else ("*", measure.id))),
+            "unit": measure.unit,
+            "better": measure.better,
+            "title": measure.title,
+        }
+        for name in exams or tuple(EXAMS)
+        for table in EXAMS[name].summary_tables
+        for measure in table.measures
+    ]
+    return pd.DataFrame(rows, columns=["exam", "id", "unit", "better", "title"])
 
 
 def unregister(name: str) -> None:

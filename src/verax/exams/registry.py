@@ -119,7 +119,9 @@ def measure_ids(*exams: str) -> pd.DataFrame:
     rows = [
         {
             "exam": name,
-            "id": measure_id(table.id, *((measure.id, VALUE) if table.counts else ("*", measure.id))),
+            "id": measure_id(table.id, measure.id, VALUE)
+            if table.counts
+            else measure_id(table.id, "*", measure.id),
             "unit": measure.unit,
             "better": measure.better,
             "title": measure.title,

@@ -81,14 +81,15 @@ def run_grid(
 
     >>> import pathlib, tempfile, verax
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "dice.py").write_text('''
+    >>> _ = (folder / "thrown_dice.py").write_text('''
     ... import random
     ... def throw(config):
     ...     dice = random.Random(config["seed"])
     ...     return {"sum": sum(dice.randint(1, 6) for _ in range(config["dice"]))}
     ... ''')
     >>> configs = [{"dice": dice, "seed": seed} for dice in (1, 2) for seed in (0, 1)]
-    >>> results = verax.run_grid(f"{folder}/dice.py:throw", configs, folder / "out", engine="here")
+    >>> throw = f"{folder}/thrown_dice.py:throw"
+    >>> results = verax.run_grid(throw, configs, folder / "out", engine="here")
     >>> results.cells[["dice", "seed", "sum"]]
        dice  seed  sum
     0     1     0    4

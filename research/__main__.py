@@ -8,7 +8,9 @@ from importlib import import_module
 
 from verax.errors import VeraxError
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "papers": ("research.papers.command", "run published papers again, and judge their claims"),
+}
 """Command → the module whose `main` runs it, and what it does."""
 
 

@@ -28,7 +28,7 @@ BILSTM: Mapping[str, Mapping[str, Any]] = {
     TYING: {"strength": 0.3, "freeze_embeddings": True},
     MLM: {"strength": 1.0, "freeze_embeddings": True},
 }
-"""Grounding → options of the papers' BiLSTMs on SST (verax papers, tutek-snajder-2020)."""
+"""Grounding → options of the papers' BiLSTMs on SST (research/papers, tutek-snajder-2020)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,6 @@ from verax.exams.judgement.subjects import MIXED, exams_with
 from verax.exams.registry import EXAMS
 from verax.files import write_files
 from verax.importance import DERIVED
-from verax.papers.page import markdown
 
 PAGE, CHARTS = "README.md", "charts"
 TRIAL = "A trial at scale {scale}: its numbers say that it runs, and nothing about the models."
@@ -403,3 +402,13 @@ def pictures_of(answered: Answered) -> dict[str, Any]:
         else None,
     }
     return {name: chart for name, chart in drawn.items() if chart is not None}
+
+
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table; bars and line breaks inside a cell do not end it."""
+
+    def line(cells: Sequence[Any]) -> str:
+        texts = [" ".join(str(cell).replace("|", "\\|").split()) for cell in cells]
+        return f"| {' | '.join(texts)} |"
+
+    return "\n".join([line(heads), "|" + "---|" * len(heads), *(line(row) for row in rows)])

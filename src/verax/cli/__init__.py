@@ -18,7 +18,6 @@ from verax.cli import (
     exams,
     explain,
     pack,
-    papers,
     predict,
     report,
     run,
@@ -38,7 +37,7 @@ __all__ = ["main"]
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, audit, calibrate, report, completion),
+    *(run, pack, sweep, adversary, audit, calibrate, report, completion),
 )
 
 

@@ -213,7 +213,7 @@ def test_a_table_has_a_row_for_each_point_and_measure() -> None:
     assert list(made)[:4] == ["corpus", "encoder", "by", "measure"]
     assert made["by"].tolist() == (["exam"] * 2 + ["first"] * 2 + ["second"] * 2) * 2
     assert made["value"].tolist() == pytest.approx([0.6, 0.1] * 3 + [0.4, 0.1] * 3)
-    with raises("option.unknown", "labels"):
+    with raises("option.unknown", "label"):
         exhibits_of(GRID, {"table1": {**data, "label": {}}}, {})
 
 

@@ -73,7 +73,7 @@ def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def made() -> str:
+def made(alone: None) -> str:
     """Results of one cell, of a model that no claim asks for."""
     cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, 1, {"single_token": {}})
     about = {"name": "meister-2021.sst", "cells": {cell.key: cell.to_json()}}
@@ -139,7 +139,7 @@ def test_results_that_decide_nothing(made: str, capsys: pytest.CaptureFixture[st
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Checked:
+def judged(alone: None, monkeypatch: pytest.MonkeyPatch) -> Checked:
     """A claim that does not replicate, by a number of two seeds."""
     number = SeedMean.of([0.3, 0.31], ["a", "b"])
     found = Finding([Part("low", [above("imdb", number, 0.4)])], theirs="0.4", ours="0.3")

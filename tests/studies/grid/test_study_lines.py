@@ -195,13 +195,6 @@ def test_values_from_python_have_paths() -> None:
 
 def test_a_grid_of_more_cells_than_can_be_written_is_refused(tmp_path: Path) -> None:
     axes = "".join(f"  {{}}: {list(range(2, 2002, 2))}\n" for _ in range(6))
-    names = [
-        "hidden_size",
-        "embedding_size",
-        "attention_size",
-        "feedforward_size",
-        "batch_size",
-        "epochs",
-    ]
-    (problem,) = refused(tmp_path, "corpora: SMALL\nmodels:\n" + axes.format(*names))
+    widths = [f"{of}_size" for of in ("hidden", "embedding", "attention", "feedforward", "batch")]
+    (problem,) = refused(tmp_path, "corpora: SMALL\nmodels:\n" + axes.format(*widths, "epochs"))
     problem.check("study.yaml", "study.too-large", "10^15")

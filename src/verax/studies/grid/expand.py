@@ -305,7 +305,7 @@ def _refusals(values: Mapping[str, Any], required: Requirements) -> list[Refusal
             f"{_ADVERSARIES}there are none of projection {UNIFORM!r}, for its attention cannot "
             "move: leave one of them out"
         )
-        return [Refusal(message, ("projection",), "option.conflict")]
+        return [Refusal(message, ("projection",), code="option.conflict")]
     if not plan.options:
         return []
     model, training = settled_options(values, required.classes)
@@ -331,13 +331,13 @@ def _refusals_of_model(values: Mapping[str, Any], required: Requirements) -> lis
             candidates(model.grounding, of_training.get("strengths"))
     if metric == "f1" and required.classes != 2:
         message = f"metric 'f1' is for two classes, not {required.classes}: use 'macro_f1'"
-        refused.append(Refusal(message, ("metric",), "option.not-applicable"))
+        refused.append(Refusal(message, ("metric",), code="option.not-applicable"))
     if metric == "roc_auc" and not required.all_validated:
         message = "metric 'roc_auc' needs validation documents of every class: use 'macro_f1'"
-        refused.append(Refusal(message, ("metric",), "option.not-applicable"))
+        refused.append(Refusal(message, ("metric",), code="option.not-applicable"))
     if path == WORD2VEC and importlib.util.find_spec("gensim") is None:
         message = "vectors 'word2vec' needs gensim: pip install 'verax[vectors]'"
-        refused.append(Refusal(message, ("vectors",), "package.missing"))
+        refused.append(Refusal(message, ("vectors",), code="package.missing"))
     return refused
 
 
@@ -348,7 +348,7 @@ def _noted(refused: list[Refusal], *options: str) -> Iterator[None]:
         yield
     except VeraxError as error:
         known = (*error.options, *options) or tuple(DEFAULTS)
-        refused.append(Refusal(str(error), known, error.code))
+        refused.append(Refusal(str(error), known, code=error.code))
 
 
 # -- cells

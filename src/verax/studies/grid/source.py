@@ -79,11 +79,8 @@ class Problems:
 
         def position(problem: tuple[tuple[Place, ...], str]) -> Any:
             lines = [place for place in problem[0] if isinstance(place, int)]
-            return (
-                lines or [float("inf")],
-                [p for p in problem[0] if isinstance(p, str)],
-                problem[1],
-            )
+            paths = [place for place in problem[0] if isinstance(place, str)]
+            return not lines, lines, paths, problem[1]
 
         if self._codes:
             ordered = sorted(self._codes, key=position)

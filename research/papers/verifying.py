@@ -138,7 +138,7 @@ class Verified:
         return {"paper": self.paper, "stored": self.stored, "counts": self.counts, "cells": cells}
 
     def to_json(self) -> str:
-        """What `verax papers verify --json` prints."""
+        """What `verify --json` prints."""
         return as_json(self.to_dict())
 
 

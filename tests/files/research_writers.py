@@ -1,4 +1,4 @@
-"""Audits and calibration: what their commands write. DELETE with these packages.
+"""Calibration: what its command writes. DELETE with this package.
 
 What would train for minutes is replaced, and so are the numbers and charts of pages; what writes is
 not.
@@ -7,7 +7,6 @@ not.
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,42 +14,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pandas as pd
-from capabilities import NEW, charts, seed, typed, writes
-
-from verax.audits.examining import Examined
-
-PUBLISHED = Path(__file__).parents[2] / "results"
+from capabilities import charts, typed, writes
 
 
 def table(version: str) -> pd.DataFrame:
     return pd.DataFrame({"cell": [version] * 3, "value": [0.5] * 3})
-
-
-@writes("verax audit --out", opens=lambda folder: None, slow=True)
-def _audited(folder: Path, version: str) -> None:
-    facts = {"entry": version, "seconds": {"making": 0, "exams": 0}}
-    examined = Examined({"summary": table(version)}, facts)
-    with patch("verax.audits.running.examine_entry", lambda *given, **how: examined):
-        one = ("bilstm-mlm-0", "bilstm-tying-0")[seed(version)]
-        typed("audit", "bilstm", "--models", one, "--out", folder / "out")
-
-
-@writes("verax audit --docs", opens=lambda folder: None, parts=True, slow=True, drawn=True)
-def _audit_pages(folder: Path, version: str) -> None:
-    if version != NEW:
-        shutil.copytree(PUBLISHED / "audits" / "scratch", folder / "out")
-        return
-    pictures = {chart.name: chart for chart in charts(version)}
-    with ExitStack() as stack:
-        for module in ("page", "findings"):
-            stack.enter_context(
-                patch(f"verax.audits.{module}.pictures_of", lambda *given: pictures)
-            )
-        found = [SimpleNamespace(picture=name) for name in pictures]
-        stack.enter_context(patch("verax.audits.findings.findings", lambda *given: found))
-        stack.enter_context(patch("verax.audits.findings.findings_page", lambda *given: version))
-        told = ["--from-results", PUBLISHED / "audits" / "guard", "--out", folder / "out"]
-        typed("audit", "guard", *told, "--docs", folder / "docs" / "page.md")
 
 
 class _Place(NamedTuple):

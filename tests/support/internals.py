@@ -114,7 +114,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "external.self_check": "probe_pieces self_check",  # architectures, self_check
     "external.trace": "WordTrace",  # deletion
     "external.transformer": "WEIGHTS_PER_TOKEN",  # tail
-    "files": "_PROBE=PROBE refuse_foreign replace_folder write_text",  # faults, writing, elsewhere
+    "files": "_PROBE=PROBE refuse_foreign",  # faults, writing, elsewhere
     "importance.budget": "repeated",  # target
     "importance.decision": "lost",  # from_predict
     "importance.deletion": "local=deletion_local long_texts recurrent=deletion_recurrent "

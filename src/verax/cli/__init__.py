@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from verax.cli import (
     adversary,
-    audit,
     calibrate,
     compare,
     completion,
@@ -37,7 +36,7 @@ __all__ = ["main"]
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, audit, calibrate, report, completion),
+    *(run, pack, sweep, adversary, calibrate, report, completion),
 )
 
 

@@ -48,7 +48,7 @@ from verax.schema import (
 from verax.statistics import correlations, describe, holm, over_seeds, paired
 from verax.studies.engines.local import HereEngine
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.options import declared
+from verax.studies.grid.parse import declared
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
 from verax.studies.running.runner import Runner

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from research.papers import PaperResults
-from research.papers.numbers import SeedMean
+from verax.statistics import SeedMean
 
 Numbers = Mapping[tuple[str, str, str], float]
 """(table, row, column) → value."""

@@ -11,8 +11,8 @@ from scipy import stats
 
 from research.papers import PaperResults, paper
 from research.papers.meister_2021.functions import SUPPORT, along
-from research.papers.numbers import SeedMean
 from research.papers.results import SUMMARY
+from verax.statistics import SeedMean
 
 PAPER = paper("meister-2021")
 

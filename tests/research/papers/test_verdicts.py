@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from research.papers.comparing import PaperComparison
-from research.papers.numbers import SeedMean
 from research.papers.verdicts import (
     CANNOT,
     DOES_NOT,
@@ -24,6 +23,7 @@ from research.papers.verdicts import (
     lenient,
     strict,
 )
+from verax.statistics import SeedMean
 
 ONE = SeedMean.of([1.0], ["a"])
 

@@ -8,7 +8,9 @@ from importlib import import_module
 
 from verax.errors import VeraxError
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "audit": ("research.audits.run", "train and examine real models, and write a page about them"),
+}
 """Command → the module whose `main` runs it, and what it does."""
 
 

@@ -1,4 +1,4 @@
-"""Papers, audits and calibration: what their commands write. DELETE with these packages.
+"""Papers and calibration: what their commands write. DELETE with these packages.
 
 What would train for minutes is replaced, and so are the numbers and charts of pages; what writes is
 not.
@@ -19,7 +19,6 @@ import capabilities
 import pandas as pd
 from capabilities import NEW, charts, commit, seed, study, typed, writes
 
-from verax.audits.examining import Examined
 from verax.papers import paper
 from verax.studies import Store
 
@@ -83,33 +82,6 @@ def _described(folder: Path, version: str) -> None:
         (folder / "corpora.csv").write_text("corpus\nold\n", encoding="utf-8")
         return
     typed("papers", "corpora", SCATTERED, "--results", folder)
-
-
-@writes("verax audit --out", opens=lambda folder: None, slow=True)
-def _audited(folder: Path, version: str) -> None:
-    facts = {"entry": version, "seconds": {"making": 0, "exams": 0}}
-    examined = Examined({"summary": table(version)}, facts)
-    with patch("verax.audits.running.examine_entry", lambda *given, **how: examined):
-        one = ("bilstm-mlm-0", "bilstm-tying-0")[seed(version)]
-        typed("audit", "bilstm", "--models", one, "--out", folder / "out")
-
-
-@writes("verax audit --docs", opens=lambda folder: None, parts=True, slow=True, drawn=True)
-def _audit_pages(folder: Path, version: str) -> None:
-    if version != NEW:
-        shutil.copytree(PUBLISHED / "audits" / "scratch", folder / "out")
-        return
-    pictures = {chart.name: chart for chart in charts(version)}
-    with ExitStack() as stack:
-        for module in ("page", "findings"):
-            stack.enter_context(
-                patch(f"verax.audits.{module}.pictures_of", lambda *given: pictures)
-            )
-        found = [SimpleNamespace(picture=name) for name in pictures]
-        stack.enter_context(patch("verax.audits.findings.findings", lambda *given: found))
-        stack.enter_context(patch("verax.audits.findings.findings_page", lambda *given: version))
-        told = ["--from-results", PUBLISHED / "audits" / "guard", "--out", folder / "out"]
-        typed("audit", "guard", *told, "--docs", folder / "docs" / "page.md")
 
 
 class _Place(NamedTuple):

@@ -15,8 +15,8 @@ from verax.papers.exhibits import published_number, published_numbers
 from verax.papers.paper import laid, read_as
 from verax.papers.probing import PROBES
 from verax.studies import read_study
-from verax.studies.grid.located import Problems, located
-from verax.studies.grid.plan import read_plan
+from verax.studies.grid.parse import read_plan
+from verax.studies.grid.source import Problems
 
 SMALLER = {
     "serrano-smith-2019": ["imdb"],
@@ -138,10 +138,10 @@ def test_full_studies_read(name: str, scale: str, loaded: dict[str, Corpus]) -> 
     """Their corpora are not at hand: options of these are read, all else is held to a stand-in."""
     for part, given in paper(name).studies(scale).items():
         problems = Problems()
-        plan = read_plan(located(given, ""), part, problems)
+        plan = read_plan(given, part, problems)
         problems.refuse()
         named = given["corpora"]
-        assert [reading.name for reading in plan.readings] == list(named)
+        assert [spec.name for spec in plan.corpora] == list(named)
         study = read_study(given, corpora=["planted"], loaded=loaded)
         assert study.name == f"{name}.{part}"
         assert set(given["seeds"]) == {cell.seed for cell in study.cells}

@@ -225,6 +225,27 @@ def test_inputs_that_cannot_be_are_refused(
     assert not out.exists()
 
 
+def test_an_exception_that_a_caller_is_handling_causes_no_failure(tmp_path: Path) -> None:
+    """It is the `__context__` of all errors meanwhile; one handled by the function is a cause."""
+    path = tmp_path / "made_up_function.py"
+    lines = ["from verax import VeraxError", "def f(config):", "    if config['inside']:"]
+    lines += ["        try:", "            int('a text')", "        except ValueError as error:"]
+    lines += ["            raise VeraxError(f'no number: {error}') from None"]
+    lines += ["    raise VeraxError('too few documents: add some')"]
+    path.write_text("\n".join(lines))
+    configs = [{"inside": False}, {"inside": True}]
+    try:
+        raise MemoryError
+    except MemoryError:
+        results = grid(f"{path}:f", configs, tmp_path / "out")
+    records = sorted(results.failures.values(), key=lambda record: record["error"])
+    assert [record["reason"] for record in records] == ["error", "error"]
+    assert [record["error"] for record in records] == [
+        "no number: ValueError",
+        "too few documents: add some",
+    ]
+
+
 @pytest.mark.parametrize(
     ("returned", "code"),
     [

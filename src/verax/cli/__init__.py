@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from verax.cli import (
     adversary,
-    audit,
     calibrate,
     compare,
     completion,
@@ -38,7 +37,7 @@ __all__ = ["main"]
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, audit, calibrate, report, completion),
+    *(run, pack, sweep, adversary, papers, calibrate, report, completion),
 )
 
 

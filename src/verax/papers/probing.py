@@ -18,7 +18,7 @@ from verax.options import names
 from verax.papers.exhibits import entry, frame
 from verax.papers.points import Grid, Point
 from verax.papers.results import PaperResults
-from verax.studies.grid.options import OPTIONS
+from verax.studies.grid.parse import OPTIONS
 from verax.studies.naming import distinguishing
 from verax.training.effects import ACTIVE_WHEN, in_words, inactive_options
 from verax.training.options import TrainingOptions

@@ -45,7 +45,7 @@ from verax.schema import (
     whole,
 )
 from verax.statistics import correlations, describe, holm, over_seeds, paired
-from verax.studies.grid.options import declared
+from verax.studies.grid.parse import declared
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
 from verax.studies.running.run import refuse_hardware, run_cells, watching, with_hardware

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from verax.models.saving import FILES
 from verax.studies.engines.engine import (
     LOST,
     OUT_OF_MEMORY,
+    CellError,
     Engine,
     Event,
     Failed,
@@ -46,17 +47,6 @@ TRIES = 3
 """How often a cell is begun whose worker goes away each time."""
 _PATIENCE = 0.5
 """Seconds between looks at cells that another runner has."""
-
-
-class CellError(VeraxError):
-    """A cell failed that the rest of a result depends on; `reason` is that of the failure."""
-
-    code = "study.cell-failed"
-
-    def __init__(self, label: str, failure: Mapping[str, Any]) -> None:
-        super().__init__(f"{label}: {failure['error']}", code=failure.get("code"))
-        self.reason = str(failure["reason"])
-        self.add_note(str(failure.get("traceback")))
 
 
 class Runner:

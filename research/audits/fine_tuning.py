@@ -1,10 +1,10 @@
-"""Training a Hugging Face encoder under a head of one affine layer, whole or the head alone.
+"""Fine-tuning of a Hugging Face encoder with an affine head, or training of the head alone.
 
-tying  the loss has δ · mean_t ‖h_t − e_t‖² between last states and word embeddings
-mlm    the loss has η · cross-entropy of masked pieces, told by h · Eᵀ from a second reading
+- tying adds δ · mean_t ‖h_t − e_t‖² between last states and word embeddings to the loss.
+- mlm adds η · cross-entropy of masked pieces, predicted by h · Eᵀ in a second forward pass.
 
-Both are over pieces of words, not over [CLS] and its like (Tutek & Šnajder 2020). Word embeddings
-are frozen under both, as in the paper.
+Both are over pieces of words, without [CLS] and other special pieces (Tutek & Šnajder 2020). Word
+embeddings are frozen under both, as in the paper.
 """
 
 from __future__ import annotations
@@ -20,31 +20,29 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from verax.corpora.corpus import Corpus, Documents
-from verax.errors import VeraxError
-from verax.external.pieces import PieceBatch
-from verax.external.preparing import padding_id
-from verax.external.readout import readout_rows
-from verax.models.grounding import tying_loss
+from verax.corpora import Corpus, Documents
+from verax.functional import tying_loss
 
 NONE, TYING, MLM = "none", "tying", "mlm"
-GROUNDINGS = (NONE, TYING, MLM)
 
 
 @dataclass(frozen=True)
 class FineTuning:
-    """How an encoder is trained.
+    """Options of fine-tuning.
 
-    readout      the positions of the last states that the head reads: first, last, mean
-    frozen       train the head alone, on states that are computed once
-    epochs       passes over the training documents
-    batch_size   documents a step
-    lr           AdamW's learning rate after warming up; it then falls to nothing, linearly
-    warm_up      the share of steps in which it rises
-    max_length   pieces of a text that are read
-    grounding    none, tying or mlm
-    strength     δ or η
-    masked       the share of pieces that a masked LM must tell
+    Attributes:
+        readout: which last states the head reads: their mean, or the last one.
+        frozen: train the head alone, on states that are computed once.
+        epochs: passes over the training documents.
+        batch_size: documents per step.
+        lr: AdamW's largest learning rate, after a linear warm-up and before a linear decay to zero.
+        warm_up: the share of steps of the warm-up.
+        weight_decay: of matrices.
+        clip: the largest norm of the gradient.
+        max_length: the most pieces of a text that are read.
+        grounding: none, tying or mlm.
+        strength: δ or η.
+        masked: the share of pieces that the masked LM predicts.
     """
 
     readout: str = "mean"
@@ -61,38 +59,22 @@ class FineTuning:
     masked: float = 0.15
 
 
-@dataclass(frozen=True, eq=False)
-class FineTuned:
-    """A trained head, and how well it does on validation.
-
-    head      (batch, size) → (batch, classes)
-    accuracy  share of validation documents decided right; of the training ones without any
-    """
-
-    head: nn.Linear
-    accuracy: float
-
-
 def fine_tune(
     encoder: Any, tokenizer: Any, corpus: Corpus, options: FineTuning, seed: int = 0
-) -> FineTuned:
+) -> tuple[nn.Linear, float]:
     """Train a head for the classes of a corpus, and the encoder with it unless it is frozen.
 
     Args:
-        encoder: a bare Hugging Face model, on the device to train on; it is changed.
+        encoder: a Hugging Face model without a head, on the device to train on; it is changed.
         tokenizer: its fast tokenizer.
-        corpus: documents to train on, and those of validation.
-        options: how.
+        corpus: training and validation documents.
+        options: how to train.
         seed: of the head, of dropout, of masking and of the order of documents.
 
     Returns:
-        The head with its accuracy; the encoder is left in eval mode.
+        The head, and its accuracy on validation documents, or on training documents if there are
+        none. The encoder is left in eval mode.
     """
-    if options.grounding not in GROUNDINGS:
-        raise VeraxError(
-            f"grounding {options.grounding!r}: use {', '.join(GROUNDINGS)}",
-            code="option.unknown-value",
-        )
     device = next(encoder.parameters()).device
     devices = [device.index or 0] if device.type == "cuda" else []
     with torch.random.fork_rng(devices), _repeatable(device):
@@ -109,7 +91,7 @@ def fine_tune(
         states = _read_states(encoder, others, options)
         with torch.no_grad():
             right = (head(states).argmax(-1) == others.labels).double().mean()
-    return FineTuned(head.eval(), float(right))
+    return head.eval(), float(right)
 
 
 class _Texts:
@@ -121,11 +103,13 @@ class _Texts:
         read = tokenizer(list(documents.texts), truncation=True, max_length=longest)
         self.rows = [np.asarray(ids, dtype=np.int64) for ids in read["input_ids"]]
         self.lengths = np.array([len(row) for row in self.rows])
-        self.pad, self.device = padding_id(encoder, tokenizer), device
+        pads = (encoder.config.pad_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id)
+        self.pad = next((int(piece) for piece in pads if piece is not None), 0)
+        self.device = device
         self.labels = torch.from_numpy(documents.labels).to(device)
 
     def batch(self, places: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """(batch, pieces) ids and mask."""
+        """Return ids and mask of some documents, (batch, pieces)."""
         width = int(self.lengths[places].max())
         ids = np.full((len(places), width), self.pad)
         for row, place in enumerate(places):
@@ -138,27 +122,40 @@ def _last_states(encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:
     return encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
 
 
-def _pooled(states: Tensor, ids: Tensor, mask: Tensor, readout: str) -> Tensor:
-    """(batch, size): what the head reads."""
-    rows = readout_rows(readout, PieceBatch(ids, mask, torch.zeros_like(ids), {}))
-    return (rows.to(states.dtype).unsqueeze(1) @ states).squeeze(1)
+def pooled(states: Tensor, mask: Tensor, readout: str) -> Tensor:
+    """Return what the head reads of a batch.
+
+    Args:
+        states: (batch, pieces, size).
+        mask: (batch, pieces) bool, True where there is a piece.
+        readout: mean, or last.
+
+    Returns:
+        (batch, size)
+    """
+    rows = mask.to(states.dtype) / mask.sum(-1, keepdim=True).clamp(min=1)
+    if readout == "last":
+        places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+        last = places.masked_fill(~mask, -1).amax(-1, keepdim=True)
+        rows = (places == last).to(states.dtype)
+    return (rows.unsqueeze(1) @ states).squeeze(1)
 
 
 @torch.no_grad()
 def _read_states(encoder: Any, texts: _Texts, options: FineTuning) -> Tensor:
-    """(documents, size): what the head reads of each document."""
-    pooled = torch.zeros(len(texts.rows), encoder.config.hidden_size, device=texts.device)
+    """Return what the head reads of each document, (documents, size)."""
+    read = torch.zeros(len(texts.rows), encoder.config.hidden_size, device=texts.device)
     order = np.argsort(-texts.lengths, kind="stable")
     size = 4 * options.batch_size
     for places in (order[at : at + size] for at in range(0, len(order), size)):
         ids, mask = texts.batch(places)
         states = _last_states(encoder, ids, mask)
-        pooled[torch.from_numpy(places)] = _pooled(states, ids, mask, options.readout)
-    return pooled
+        read[torch.from_numpy(places)] = pooled(states, mask, options.readout)
+    return read
 
 
 def _orders(count: int, options: FineTuning, seed: int) -> Iterator[list[NDArray[np.int64]]]:
-    """For each epoch, its batches."""
+    """Yield the batches of each epoch."""
     for epoch in range(options.epochs):
         order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
         step = options.batch_size
@@ -168,7 +165,7 @@ def _orders(count: int, options: FineTuning, seed: int) -> Iterator[list[NDArray
 def _optimiser(
     parameters: Sequence[nn.Parameter], count: int, options: FineTuning
 ) -> tuple[torch.optim.Optimizer, Any]:
-    """AdamW, and the plan of its learning rate."""
+    """Return AdamW and the schedule of its learning rate."""
     decayed = [p for p in parameters if p.dim() > 1]
     plain = [p for p in parameters if p.dim() <= 1]
     groups: list[dict[str, Any]] = [{"params": decayed}, {"params": plain, "weight_decay": 0.0}]
@@ -185,7 +182,7 @@ def _optimiser(
 def _train_head(
     encoder: Any, head: nn.Linear, texts: _Texts, options: FineTuning, seed: int
 ) -> None:
-    """The head alone: states are computed once, and scaled to one spread while it is trained."""
+    """Train the head alone, on standardized states that are computed once."""
     encoder.eval()
     states = _read_states(encoder, texts, options)
     centre, spread = states.mean(0), states.std(0).clamp(min=1e-6)
@@ -228,7 +225,7 @@ def _train_all(
             ids, mask = texts.batch(places)
             states = _last_states(encoder, ids, mask)
             some = torch.from_numpy(places).to(texts.device)
-            logits = head(_pooled(states, ids, mask, options.readout))
+            logits = head(pooled(states, mask, options.readout))
             loss = functional.cross_entropy(logits, texts.labels[some])
             words = mask & ~torch.isin(ids, special)
             if is_grounded and options.grounding == TYING:
@@ -256,9 +253,10 @@ def _masked_lm(
     share: float,
     random: torch.Generator,
 ) -> Tensor:
-    """Mean cross-entropy of the selected pieces among those that training texts have.
+    """Return the mean cross-entropy of selected pieces among those of the training texts.
 
-    Devlin et al.'s rule: of the pieces selected, 80% are masked, 10% another piece, 10% left.
+    As in Devlin et al. (2019), 80% of the selected pieces are masked, 10% replaced by a random
+    piece and 10% kept.
     """
     drawn, fate = (torch.rand(ids.shape, generator=random, device=ids.device) for _ in range(2))
     selected = words & (drawn < share)
@@ -273,7 +271,7 @@ def _masked_lm(
 
 @contextmanager
 def _repeatable(device: torch.device) -> Iterator[None]:
-    """On a GPU, algorithms that give the same bits twice; torch warns of what has none."""
+    """Use deterministic algorithms on a GPU; torch warns where there is none."""
     if device.type != "cuda":
         yield
         return

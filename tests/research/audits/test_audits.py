@@ -1,12 +1,13 @@
-"""Audits end to end on tiny models, and what their answers are made of."""
+"""Audits: from tiny models to pages, and what the answers are made of."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,31 +15,61 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "external"))
-
-from support.errors import raises, refused
+from research.__main__ import main
+from research.audits.answers import (
+    FACTS,
+    NO,
+    NOTICED,
+    OPEN,
+    TABLES,
+    UNJUDGED,
+    YES,
+    Answers,
+    AuditResults,
+    Estimate,
+    answers_of,
+    contrast,
+    estimate,
+    fewer,
+    spans_by_score,
+)
+from research.audits.models import (
+    ALL_MODELS,
+    AUDITS,
+    ENTRIES,
+    INJECTED,
+    INJECTIONS,
+    MARGIN,
+    PACKAGES,
+    REVIEWS,
+    SAFE,
+    SCALES,
+    SENTENCES,
+    STRENGTHS,
+    WEIGHTS_FOLDER,
+    Scale,
+    build_model,
+)
+from research.audits.report import findings_page, page, report_on, write_findings, write_page
+from research.audits.run import configurations, examine_model, run_audit
+from research.audits.texts import drawn, load_texts, make_injections
+from support.errors import raises
 from support.tiny_bert import make_bert, make_tokenizer
-from verax.audits.answers import Answers, answers_of, fewer
-from verax.audits.audit import INJECTIONS, REVIEWS, SCALES, SENTENCES, Scale
-from verax.audits.building import MARGIN, STRENGTHS, build_model
-from verax.audits.contrasts import NOTICED, contrast, spans_by_score
-from verax.audits.estimating import NO, OPEN, UNJUDGED, YES, Estimate, estimate
-from verax.audits.examining import TABLES, Examined, examine_entry
-from verax.audits.findings import findings_page, write_findings
-from verax.audits.injections import INJECTED, SAFE, make_injections
-from verax.audits.page import page, tell, write_page
-from verax.audits.registry import ALL_MODELS, NAMES, audit, audits, entries_of, entry
-from verax.audits.results import AuditResults
-from verax.audits.running import keep
-from verax.audits.texts import drawn, load_texts
-from verax.audits.weights import PACKAGES
-from verax.cli import main
 
-PAGES = Path(__file__).parents[2] / "results" / "audits"
+ROOT = Path(__file__).parents[3]
+PAGES = ROOT / "results" / "audits"
+TINY = "tiny"
 
 
 @pytest.fixture(scope="session")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def weights(tmp_path_factory: pytest.TempPathFactory, environment: pytest.MonkeyPatch) -> None:
+    """Tiny models in the place of those of packages."""
     folder = tmp_path_factory.mktemp("weights")
     for name, seed in (("minilm", 0), ("guard", 1)):
         bert = make_bert(seed, max_position_embeddings=160)
@@ -50,19 +81,20 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shapes = {"0.weight": (4, 16), "0.bias": (4,), "3.weight": (2, 4), "3.bias": (2,)}
     head = {name: torch.randn(shape) for name, shape in shapes.items()}
     save_file(head, folder / "guard" / "head.safetensors")
-    return folder
+    environment.setenv(WEIGHTS_FOLDER, str(folder))
 
 
-@pytest.fixture(scope="session")
-def tiny() -> Scale:
+@pytest.fixture(scope="session", autouse=True)
+def tiny(environment: pytest.MonkeyPatch) -> Scale:
     """A scale of seconds."""
     smoke = SCALES["smoke"]
     few = {SENTENCES: 5, REVIEWS: 4, INJECTIONS: 4}
     pieces = {SENTENCES: 16, REVIEWS: 16, INJECTIONS: 100}
-    return replace(
+    scale = replace(
         smoke,
         corpora={SENTENCES: "planted:documents=60,length=8", REVIEWS: "planted:documents=40"},
         sample=few,
+        seeds=(0,),
         information=few,
         randomised=2,
         pieces=pieces,
@@ -73,37 +105,49 @@ def tiny() -> Scale:
             "information": {"clusters": 4, "max_words": 6},
         },
     )
+    environment.setitem(SCALES, TINY, scale)
+    return scale
 
 
 @pytest.fixture(scope="session")
-def made(weights: Path, tiny: Scale) -> dict[str, Examined]:
-    """Models of several audits, examined; two more are one of them under other names."""
-    examined = {}
-    for id in ("minilm-tuned-sentences", "guard", "bilstm"):
-        one = examine_entry(entry(id), 0, tiny, device="cpu", weights=weights)
-        one.facts["scale"] = "smoke"
-        examined[f"{id}-0"] = one
-    tuned = examined["minilm-tuned-sentences-0"]
-    for id, seed in (("minilm-tuned-sentences", 1), ("minilm-tying-sentences", 0)):
-        named = {"model": f"{id}-{seed}", "entry": id, "seed": seed}
-        values = tuned.tables["values"].assign(value=lambda table: table["value"].clip(upper=0.9))
-        tables = {**tuned.tables, "values": values}
-        examined[f"{id}-{seed}"] = Examined(tables, {**tuned.facts, **named})
-    return examined
+def grids(tmp_path_factory: pytest.TempPathFactory, tiny: Scale) -> Path:
+    """The grids of two audits, some models each."""
+    folder = tmp_path_factory.mktemp("grids")
+    for name, model in (("guard", "guard-0"), ("bilstm", "bilstm-0")):
+        run_audit(AUDITS[name], TINY, folder / name, models=[model], engine="here", device="cpu")
+    return folder
 
 
 @pytest.fixture(scope="session")
-def folder(made: dict[str, Examined], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of their results as they are made."""
-    place = tmp_path_factory.mktemp("audit")
-    for id, examined in made.items():
-        keep(examined, place, id)
-    return place
+def results(grids: Path) -> AuditResults:
+    """Models of several audits; two more are one of them under other names."""
+    import verax
+
+    opened = [AuditResults.of(verax.open_grid(folder)) for folder in sorted(grids.iterdir())]
+    tuned = examine_model(configurations(AUDITS["minilm"], TINY)["minilm-tuned-sentences-0"], "cpu")
+    named = {("minilm-tuned-sentences", 0): 1.0}
+    named |= {("minilm-tuned-sentences", 1): 0.9, ("minilm-tying-sentences", 0): 0.9}
+    facts: dict[str, Any] = {name: one for result in opened for name, one in result.facts.items()}
+    parts = {name: [r.tables[name] for r in opened if name in r.tables] for name in TABLES}
+    for (entry, seed), most in named.items():
+        model = f"{entry}-{seed}"
+        facts[model] = {**tuned["facts"], "model": model, "entry": entry, "seed": seed}
+        for name in TABLES:
+            if name in tuned:
+                table = tuned[name].assign(model=model)
+                if name == "values":
+                    table = table.assign(value=table["value"].clip(upper=most))
+                parts[name].append(table)
+    tables = {name: pd.concat(some, ignore_index=True) for name, some in parts.items() if some}
+    return AuditResults(json.loads(json.dumps(facts)), tables)
 
 
 @pytest.fixture(scope="session")
-def results(folder: Path) -> AuditResults:
-    return AuditResults.open(folder)
+def folder(results: AuditResults, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these results."""
+    folder = tmp_path_factory.mktemp("audit")
+    results.write(folder)
+    return folder
 
 
 class TestInjections:
@@ -149,10 +193,8 @@ class TestEstimates:
 
 class TestResults:
     @pytest.mark.slow
-    def test_packed_results_are_those_that_were_made(
-        self, results: AuditResults, tmp_path: Path
-    ) -> None:
-        results.pack(tmp_path)
+    def test_results_are_written_as_they_are(self, results: AuditResults, tmp_path: Path) -> None:
+        results.write(tmp_path)
         again = AuditResults.open(tmp_path)
         assert again.facts == results.facts
         for name, table in results.tables.items():
@@ -162,11 +204,11 @@ class TestResults:
             np.testing.assert_equal(again.number(model, measure), results.number(model, measure))
 
     @pytest.mark.slow
-    def test_packing_twice_gives_the_same_bytes(
+    def test_writing_twice_gives_the_same_bytes(
         self, results: AuditResults, tmp_path: Path
     ) -> None:
         for name in ("one", "two"):
-            results.pack(tmp_path / name)
+            results.write(tmp_path / name)
         for file in sorted((tmp_path / "one").iterdir()):
             assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 
@@ -182,7 +224,7 @@ class TestResults:
 
 class TestAnswers:
     def test_every_question_has_an_answer(self, results: AuditResults) -> None:
-        one = answers_of(results, entry("minilm-tuned-sentences"))
+        one = answers_of(results, ENTRIES["minilm-tuned-sentences"])
         assert isinstance(one, Answers)
         assert one.seeds == 2
         assert one.heads is not None
@@ -202,7 +244,7 @@ class TestAnswers:
         )
 
     def test_uniform_survival_is_that_of_the_verdicts(self, results: AuditResults) -> None:
-        one = answers_of(results, entry("guard"))
+        one = answers_of(results, ENTRIES["guard"])
         number = results.number("guard-0", "replacement.uniform.survival")
         assert one is not None
         assert number is not None
@@ -210,7 +252,7 @@ class TestAnswers:
         assert one.uniform.value == pytest.approx(number[0])
 
     def test_models_without_results_have_none(self, results: AuditResults) -> None:
-        assert answers_of(results, entry("smollm2")) is None
+        assert answers_of(results, ENTRIES["smollm2"]) is None
 
     def test_contrast_of_a_kind_with_itself_is_nothing(self, results: AuditResults) -> None:
         one = contrast(results, "minilm-tuned-sentences", "minilm-tuned-sentences")
@@ -237,7 +279,7 @@ class TestPages:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["minilm", "guard", "bilstm"])
     def test_answers_stand_first(self, results: AuditResults, name: str, tmp_path: Path) -> None:
-        path = write_page(audit(name), results, tmp_path)
+        path = write_page(AUDITS[name], results, tmp_path)
         text = path.read_text(encoding="utf-8")
         head = text.split("\n## ")[0]
         assert "may be shown" in head
@@ -245,15 +287,14 @@ class TestPages:
         assert "trial" in head
         assert list((tmp_path / "charts").glob("*.svg"))
         again = AuditResults.open(tmp_path)
-        assert page(tell(audit(name), again)) == page(tell(audit(name), results))
+        assert page(report_on(AUDITS[name], again)) == page(report_on(AUDITS[name], results))
 
     @pytest.mark.slow
     def test_findings_have_pictures_and_refutations(
         self, results: AuditResults, tmp_path: Path
     ) -> None:
         text = write_findings(results, tmp_path / "audits.md").read_text(encoding="utf-8")
-        answered = tell(audit(ALL_MODELS), results)
-        assert text == findings_page(answered)
+        assert text == findings_page(report_on(AUDITS[ALL_MODELS], results))
         assert text.count("What would refute it") >= 3
         for line in text.splitlines():
             if line.startswith("!["):
@@ -262,34 +303,29 @@ class TestPages:
     @pytest.mark.slow
     def test_kept_pages_are_those_of_their_results(self) -> None:
         """Pages under results/audits and docs/audits.md say what the packed results say."""
-        kept = [name for name in NAMES if (PAGES / name / "README.md").is_file()]
-        folders = [PAGES / name for name in kept if not audit(name).includes]
-        for name in kept:
-            one = audit(name)
+        folders = [PAGES / name for name in AUDITS[ALL_MODELS].includes]
+        for name, audit in AUDITS.items():
             text = (PAGES / name / "README.md").read_text(encoding="utf-8")
-            others = [PAGES / beside for beside, _ in one.beside if PAGES / beside in folders]
-            results = AuditResults.open(*(folders if one.includes else [PAGES / name, *others]))
-            shown = {
+            others = folders if audit.includes or audit.beside else ()
+            report = report_on(
+                audit, AuditResults.open(*([] if audit.includes else [PAGES / name]), *others)
+            )
+            charts = {
                 line.partition("/")[2].removesuffix(".svg)"): line[2:].partition("]")[0]
                 for line in text.splitlines()
                 if line.startswith("![")
             }
-            assert text == page(tell(one, results), shown)
-        docs = PAGES.parents[1] / "docs" / "audits.md"
-        assert docs.is_file() == bool(folders)
-        if folders:
-            results = AuditResults.open(*folders)
-            assert docs.read_text(encoding="utf-8") == findings_page(
-                tell(audit(ALL_MODELS), results)
-            )
+            assert text == page(report, charts)
+            if audit.includes:
+                docs = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
+                assert docs == findings_page(report)
 
 
-class TestBuilding:
+class TestModels:
     @pytest.mark.slow
-    def test_the_strongest_grounding_that_keeps_accuracy(self, weights: Path, tiny: Scale) -> None:
-        one = entry("minilm-tying-sentences")
-        corpus = load_texts(one.texts, tiny)
-        facts = build_model(one, 0, corpus, tiny, "cpu", weights).facts
+    def test_the_strongest_grounding_that_keeps_accuracy(self, tiny: Scale) -> None:
+        one = ENTRIES["minilm-tying-sentences"]
+        _, facts = build_model(one, 0, load_texts(one.texts, tiny), tiny, "cpu")
         kept = [
             float(strength)
             for strength, accuracy in facts["strengths_tried"].items()
@@ -299,15 +335,10 @@ class TestBuilding:
         assert facts["weights"]["sha256"] == "0" * 64
 
     @pytest.mark.slow
-    def test_a_model_from_scratch_is_another_for_each_seed(
-        self, weights: Path, tiny: Scale
-    ) -> None:
+    def test_a_model_from_scratch_is_another_for_each_seed(self, tiny: Scale) -> None:
         corpus = load_texts(SENTENCES, tiny)
-        prints = {
-            build_model(entry("scratch"), seed, corpus, tiny, "cpu", weights).model.fingerprint
-            for seed in (0, 1)
-        }
-        assert len(prints) == 2
+        models = [build_model(ENTRIES["scratch"], seed, corpus, tiny, "cpu")[0] for seed in (0, 1)]
+        assert models[0].fingerprint != models[1].fingerprint
 
     def test_documents_drawn_again_are_the_same(self, tiny: Scale) -> None:
         corpus = load_texts(SENTENCES, tiny)
@@ -315,33 +346,55 @@ class TestBuilding:
         assert drawn(once, 9).texts == once.texts
         assert len(drawn(corpus.train, 9)) == 9
 
+    def test_texts_of_the_guard_are_those_of_the_stored_results(self) -> None:
+        facts = json.loads((PAGES / "guard" / FACTS).read_text(encoding="utf-8"))["guard-0"]
+        corpus = load_texts(INJECTIONS, SCALES["full"])
+        assert corpus.texts_fingerprint == facts["texts_fingerprint"]
+        assert {name: len(part) for name, part in corpus.splits.items()} == facts["split_sizes"]
 
-class TestRegistry:
+    def test_every_stored_model_has_a_configuration(self) -> None:
+        for name, audit in AUDITS.items():
+            if not audit.includes:
+                facts = json.loads((PAGES / name / FACTS).read_text(encoding="utf-8"))
+                assert set(facts) == set(configurations(audit, "full"))
+
     def test_ids_are_unique_and_known(self) -> None:
-        ids = [one.id for a in audits() for one in a.entries]
+        ids = [one.id for audit in AUDITS.values() for one in audit.entries]
         assert len(ids) == len(set(ids))
-        for one in audits():
-            for pair in one.contrasts:
-                assert set(pair) <= set(ids)
-        assert [e.id for e in entries_of(audit(ALL_MODELS))] == ids
+        assert {id for audit in AUDITS.values() for pair in audit.contrasts for id in pair} <= {
+            *ids
+        }
+        assert [entry.id for entry in AUDITS[ALL_MODELS].shown] == ids
 
 
-class TestCommand:
-    def test_lists(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["audit", "list"]) == 0
-        listed = capsys.readouterr().out
-        assert all(name in listed for name in NAMES)
+class TestRun:
+    @pytest.mark.slow
+    def test_a_finished_audit_is_not_run_again(
+        self, grids: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("research.audits.run.build_model", None)
+        again = run_audit(AUDITS["guard"], TINY, grids / "guard", engine="here", device="cpu")
+        assert len(again.keys) == 1
 
     def test_missing_packages_are_named(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr("verax.audits.weights.find_spec", lambda name: None)
-        out = ["--out", str(tmp_path / "out"), "--device", "cpu"]
-        refused(["audit", "guard", *out], "package.missing", PACKAGES["guard"].requirement, "onnx")
-        assert capsys.readouterr().err.count("\n") == 1
+        monkeypatch.delenv(WEIGHTS_FOLDER)
+        monkeypatch.setattr("research.audits.models.find_spec", lambda name: None)
+        with raises("package.missing"):
+            run_audit(AUDITS["guard"], TINY, tmp_path / "run")
+        assert main(["audit", "guard", "--out", str(tmp_path)]) == 2
+        said = capsys.readouterr().err
+        assert PACKAGES["guard"].requirement in said
+        assert said.count("\n") == 1
 
-    def test_unknown_audits_are_refused(self) -> None:
-        refused(["audit", "gaurd"], "option.unknown-value", "gaurd", "guard")
+    def test_failures_are_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("research.audits.run.build_model", None)
+        how: dict[str, Any] = {"engine": "here", "device": "cpu"}
+        with raises("result.unfinished"):
+            run_audit(AUDITS["guard"], TINY, tmp_path, **how)
+        with raises("option.unknown-value"):
+            run_audit(AUDITS["guard"], TINY, tmp_path, models=["guard-9"], **how)
 
     @pytest.mark.slow
     def test_page_from_results(self, folder: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from refused import refusal
 
 from forked_workers import forked_workers
 from support.errors import refused
-from support.internals import CANNOT, MEASURED, TRIAL, VERDICTS, Part, SeedMean, above, chart
+from support.internals import CANNOT, MEASURED, TRIAL, VERDICTS, Part, above, chart
 from support.internals import running_run as running
 from verax.cli import main
 from verax.cli import papers as command
@@ -37,6 +37,7 @@ from verax.papers import (
     papers,
 )
 from verax.papers.checking import PAGE
+from verax.statistics import SeedMean
 from verax.studies import Cell, HereEngine, Store, Study, read_study
 from verax.studies.running.watching import Ran
 

@@ -19,7 +19,6 @@ from support.internals import (
     COLUMNS,
     VERDICTS,
     Part,
-    SeedMean,
     above,
     find_place,
     larger,
@@ -33,6 +32,7 @@ from verax.exams.registry import STAGES, register_stage
 from verax.exams.titles import column_title, exam_title, row_title, table_title
 from verax.papers import Claim, Finding, PaperResults
 from verax.report import Chart, report_page
+from verax.statistics import SeedMean
 
 Change = Callable[[str], str]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from support.internals import SeedMean
 from verax.papers import PaperResults
+from verax.statistics import SeedMean
 
 Numbers = Mapping[tuple[str, str, str], float]
 """(table, row, column) → value."""

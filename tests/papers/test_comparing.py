@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from support.internals import SeedMean, above, as_json, below, larger
+from support.internals import above, as_json, below, larger
+from verax.statistics import SeedMean
 
 NAN = math.nan
 # told apart by more than rounding, so that SciPy does not warn of constant values

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from support.internals import SUMMARY, SUPPORT, SeedMean, along
+from support.internals import SUMMARY, SUPPORT, along
 from verax.papers import PaperResults, paper
+from verax.statistics import SeedMean
 
 PAPER = paper("meister-2021")
 

@@ -20,7 +20,6 @@ from support.internals import (
     REPLICATES,
     TRIAL,
     Exhibit,
-    SeedMean,
     entry,
     farther,
     frame,
@@ -35,6 +34,7 @@ from support.internals import (
     paper_page as page,
 )
 from verax.papers import Paper, papers
+from verax.statistics import SeedMean
 
 NAN = float("nan")
 

@@ -10,9 +10,10 @@ import pytest
 from made_up_results import made_up_results
 from made_up_results import number as mean_of
 
-from support.internals import CANNOT, REPLICATES, SUMMARY, Part, SeedMean, above, as_json, larger
+from support.internals import CANNOT, REPLICATES, SUMMARY, Part, above, as_json, larger
 from verax.papers import NAMES, Claim, Finding, PaperResults, paper
 from verax.papers.claims import Comparisons, Span
+from verax.statistics import SeedMean
 
 RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
 

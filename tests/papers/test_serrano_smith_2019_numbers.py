@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.internals import SeedMean, difference, percent
+from support.internals import difference, percent
 from support.internals import numbers_combined as combined
+from verax.statistics import SeedMean
 
 CELLS = ("a", "b", "c")
 VALUES = st.lists(st.floats(-10, 10), min_size=3, max_size=3)

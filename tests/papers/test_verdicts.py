@@ -18,7 +18,6 @@ from support.internals import (
     VERDICTS,
     PaperComparison,
     Part,
-    SeedMean,
     judged,
     lenient,
     strict,
@@ -26,6 +25,7 @@ from support.internals import (
 from support.internals import (
     verdicts_combined as combined,
 )
+from verax.statistics import SeedMean
 
 ONE = SeedMean.of([1.0], ["a"])
 

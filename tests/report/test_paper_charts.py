@@ -11,10 +11,11 @@ import pytest
 from axes import axis_labels, check_labels
 from vega import check_spec
 
-from support.internals import SeedMean, entry, frame
+from support.internals import entry, frame
 from verax.report import Chart
 from verax.report.charts.paper_frames import Shown, around
 from verax.report.charts.papers import exhibit_charts
+from verax.statistics import SeedMean
 
 
 def number(value: float, spread: float = 0.01) -> SeedMean:

@@ -20,7 +20,6 @@ from support.internals import (
     Exhibit,
     PaperComparison,
     Part,
-    SeedMean,
     entry,
     figures,
     frame,
@@ -29,6 +28,7 @@ from verax.papers import Checked, Claim, Finding, Paper, PaperResults, check_pap
 from verax.report import report_page
 from verax.report.charts.paper_frames import called
 from verax.report.paper_parts import paper_parts
+from verax.statistics import SeedMean
 
 CELLS = pd.DataFrame([{"cell": "a1", "part": "p", "corpus": "sst", "seed": 1}])
 SUMMARY = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])

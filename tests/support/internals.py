@@ -114,7 +114,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "external.self_check": "probe_pieces self_check",  # architectures, self_check
     "external.trace": "WordTrace",  # deletion
     "external.transformer": "WEIGHTS_PER_TOKEN",  # tail
-    "files": "_PROBE=PROBE refuse_foreign replace_folder write_text",  # faults, writing, elsewhere
+    "files": "_PROBE=PROBE refuse_foreign",  # faults, writing, elsewhere
     "importance.budget": "repeated",  # target
     "importance.decision": "lost",  # from_predict
     "importance.deletion": "local=deletion_local long_texts recurrent=deletion_recurrent "
@@ -142,7 +142,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "papers.comparing": "PaperComparison above below larger",
     "papers.exhibits": "Exhibit MEASURED entry frame",
     "papers.meister_2021.functions": "SUPPORT along symlog",
-    "papers.numbers": "SeedMean as_json combined=numbers_combined difference percent",
+    "papers.numbers": "as_json combined=numbers_combined difference percent",
     "papers.overview": "overview write_overview",
     "papers.page": "MOST_KEPT=@PAGE_MOST_KEPT MOST_ROWS MOST_ROWS=@MOST_PAGE_ROWS "
     "markdown=page_markdown page=paper_page shown=page_shown",

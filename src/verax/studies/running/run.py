@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from verax.errors import VeraxError
 from verax.options import build, check
 from verax.progress import Display, is_watched, shown
 from verax.studies.engines.engine import Engine
-from verax.studies.engines.local import LocalEngine
+from verax.studies.engines.local import HereEngine, LocalEngine
 from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import work_of
-from verax.studies.running.runner import Runner, run_all
+from verax.studies.running.runner import Runner, Waiting, run_all
 from verax.studies.running.watching import Bars, Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
@@ -185,12 +186,11 @@ def run_several(
     they run is what the first of them says. `progress` shows corpora being tokenised, and bars
     where there is no watcher.
     """
-    if watcher is None and progress is True:
+    if watcher is None:
         labels = {key: label for study, _ in studies for key, label in study.labels.items()}
-        with Bars(labels, lambda line: print(line, file=sys.stderr, flush=True)) as bars:  # noqa: T201
-            return run_several(studies, filesystem, budget, retry_failed, bars, progress, order)
+        with watching(labels, progress is True) as shown_as:
+            return run_several(studies, filesystem, budget, retry_failed, shown_as, progress, order)
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
-    watcher = watcher or Watcher()
     hardware = studies[0][0].hardware
     refuse_hardware(hardware)
     runners = []
@@ -222,6 +222,47 @@ def run_several(
     finally:
         engine.stop()
     return all_ran
+
+
+@contextmanager
+def watching(labels: Mapping[str, str], progress: bool | None) -> Iterator[Watcher]:
+    """A watcher that draws bars, or one that shows nothing.
+
+    Args:
+        labels: names of cells by key.
+        progress: whether to draw; None draws on a terminal and in a notebook.
+    """
+    if is_watched() if progress is None else progress:
+        with Bars(labels, lambda line: print(line, file=sys.stderr, flush=True)) as bars:  # noqa: T201
+            yield bars
+    else:
+        yield Watcher()
+
+
+def run_cells(
+    runner: Runner, *, here: bool, revise: Callable[[Waiting], Waiting] | None = None
+) -> None:
+    """Run what is left of one study or grid.
+
+    Args:
+        runner: the runner.
+        here: whether cells run in this process, whatever the hardware options say.
+        revise: see `run_all`; called first if nothing is left.
+    """
+    waiting: Waiting = [(runner, cell) for cell in runner.pending()]
+    if not waiting and revise is not None:
+        waiting = revise(waiting)
+    hardware, watcher, ran = runner.study.hardware, runner.watcher, runner.ran
+    counts = (ran.cells, ran.kept, len(ran.failed))
+    if not waiting:
+        watcher.begins("nothing to run", *counts)
+        return
+    engine = HereEngine(hardware.device, watcher.progresses) if here else make_engine(hardware)
+    try:
+        watcher.begins(engine.describe(), *counts)
+        run_all(engine, waiting, revise)
+    finally:
+        engine.stop()
 
 
 def make_engine(hardware: Hardware) -> Engine:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from research.papers.claims import Claim, Finding
+from research.papers.claims import Aside, Claim, Finding
 from research.papers.exhibits import has_published
-from research.papers.judging import Aside
 from research.papers.numbers import as_json
 from research.papers.paper import Paper
 from research.papers.points import plain_name

@@ -6,16 +6,17 @@ files of published numbers that belong to them, and `not_made` gives the reason 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from research.papers.paper import Paper
 from research.papers.points import refuse_unknown
-from verax import VeraxError
+
+if TYPE_CHECKING:
+    from research.papers.paper import Paper
 
 FILE = "contents.yaml"
 HEAD = """# Tables and figures of the papers
@@ -39,23 +40,18 @@ class Content:
     """
 
     name: str
-    made: tuple[str, ...]
-    published: tuple[str, ...]
-    note: str
+    made: Sequence[str] = ()
+    published: Sequence[str] = ()
+    note: str = ""
 
 
-def contents(paper: Paper) -> list[Content]:
-    """Every table and figure of a paper, in its order."""
-    text = (resources.files(paper.package) / FILE).read_text(encoding="utf-8")
+def read_contents(folder: Traversable, package: str) -> list[Content]:
+    """Every table and figure of a paper in YAML, in its order."""
+    text = (folder / FILE).read_text(encoding="utf-8")
     found = []
     for name, data in yaml.safe_load(text).items():
-        refuse_unknown(f"{name} of {paper.package}", data, _KEYS)
+        refuse_unknown(f"{name} of {package}", data, _KEYS)
         made, reason = _names(data.get("made")), data.get("not_made", "")
-        if bool(made) == bool(reason):
-            raise VeraxError(
-                f"{name} of {paper.package}: expected either made or not_made",
-                code="option.conflict",
-            )
         note = reason or data.get("note", "")
         found.append(Content(name, made, _names(data.get("published")), note))
     return found
@@ -72,7 +68,7 @@ def contents_page(papers: Iterable[Paper]) -> str:
     lines = [HEAD]
     for paper in papers:
         lines += [f"## {paper.title}\n", "| in the paper | made as | |", "|---|---|---|"]
-        for content in contents(paper):
+        for content in paper.contents:
             made = ", ".join(f"`{name}`" for name in content.made) or "—"
             lines.append(f"| {content.name} | {made} | {content.note} |")
         lines.append("")

@@ -14,6 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from research.papers import axes
+from research.papers.axes import Source
 from research.papers.numbers import SeedMean
 from research.papers.points import Grid, Point, refuse_unknown
 from research.papers.results import PaperResults
@@ -43,6 +45,87 @@ class Exhibit:
 
 Rows = Iterator[dict[str, Any]]
 """Rows of `entry`."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of an exhibit, and what is published of it.
+
+    Attributes:
+        source: where our number comes from; None without one.
+        metric: the published metric, a template; empty without one.
+        column: of the published table: value or std.
+        times: a factor of the published number.
+    """
+
+    source: Source | None
+    metric: str = ""
+    column: str = "value"
+    times: float = 1
+
+
+def rows(
+    point: axes.Point,
+    labels: Mapping[str, str | None],
+    measures: Mapping[str, Source | Measure],
+    number: str = "{}",
+    published: Callable[[axes.Point, str, str], float] | None = None,
+    runs: int = 1,
+    setting: bool = False,
+) -> Rows:
+    """Yield a row of an exhibit for each measure at a point.
+
+    Args:
+        point: where the numbers are.
+        labels: column → AXIS or AXIS.FACT, a template, or any other text as it is.
+        measures: measure → its source, or a `Measure`.
+        number: a template of sources, in which a source that is text takes the place of `{}`.
+        published: a function that gives the published number, see `Published.beside`.
+        runs: the number of runs behind a published mean.
+        setting: whether the numbers are settings or sizes.
+    """
+    named = {name: _label(point, label) for name, label in labels.items()}
+    for name, one in measures.items():
+        measure = one if isinstance(one, Measure) else Measure(one)
+        theirs = math.nan
+        if measure.metric and published is not None:
+            theirs = measure.times * published(point, measure.metric, measure.column)
+        source = measure.source
+        if isinstance(source, str):
+            source = number.replace("{}", source)
+        ours = None if source is None else point.number(source)
+        yield entry(named, name, ours, theirs, runs, setting)
+
+
+def _label(point: axes.Point, label: str | None) -> Any:
+    if label is None or "{" in label:
+        return None if label is None else point.text(label)
+    axis, _, fact = label.partition(".")
+    if axis not in point.values:
+        return label
+    return getattr(point.values[axis], fact) if fact else point.values[axis].name
+
+
+Make = Callable[[PaperResults], Rows]
+
+
+class Exhibits(list[Exhibit]):
+    """The tables and figures of a paper; a decorator adds one."""
+
+    def __call__(self, name: str) -> Callable[[Make], Make]:
+        """Add the exhibit whose rows a function yields; its docstring is the title, and a note."""
+
+        def add(make: Make) -> Make:
+            title, _, note = (make.__doc__ or "").partition("\n\n")
+            texts = (" ".join(text.split()) for text in (title, note))
+            title, note = texts
+            made = Exhibit(name, title.removesuffix("."), lambda r: frame(make(r)), note)
+            self.append(made)
+            return make
+
+        return add
+
+
 _KEYS = {"title", "note", "part", "over", "labels", "published", "number", "measures", "blocks"}
 _KEYS |= {"rows", "runs", "setting"}
 

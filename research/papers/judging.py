@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from research.papers.claims import Claim, Comparisons, Finding
+from research.papers.claims import Aside, Claim, Comparisons, Finding
 from research.papers.comparing import PaperComparison, above, below, larger
 from research.papers.numbers import SeedMean
 from research.papers.points import CORPUS, Grid, Point, refuse_unknown
@@ -145,14 +145,6 @@ def _side(point: Point, part: Mapping[str, Any], side: str) -> SeedMean | None:
     source = changes.pop("number", part.get("number"))
     there = point.but(changes)
     return None if there is None else there.number(source)
-
-
-@dataclass(frozen=True)
-class Aside:
-    """Why no verdict goes by a corpus: the reason, and in which of its models it is so."""
-
-    reason: str
-    detail: str
 
 
 def set_aside(grid: Grid, rule: Mapping[str, Any], results: PaperResults) -> dict[str, Aside]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from research.papers import axes
 from research.papers.exhibits import entry, frame
 from research.papers.points import Grid, Point
 from research.papers.results import PaperResults
@@ -31,7 +32,7 @@ _OPTIONS = {
 
 
 def probes_table(
-    results: PaperResults, grid: Grid, measures: Mapping[str, str], order: Iterable[str] = ()
+    results: PaperResults, grid: Grid | None, measures: Mapping[str, Any], order: Iterable[str] = ()
 ) -> pd.DataFrame:
     """A row per probe, corpus, model and measure, with the columns of exhibits.
 
@@ -44,7 +45,10 @@ def probes_table(
         question = results.questions.get(probe, "")
         for (corpus, model), keys in _models(results.select(part=probe)).items():
             labels = {"probe": probe, "question": question, "corpus": corpus, "model": model}
-            point = Point(grid, results, {}, {"part": probe, "cell": keys})
+            where = {"part": probe, "cell": keys}
+            point = (
+                axes.Point(results, {}, where) if grid is None else Point(grid, results, {}, where)
+            )
             rows += [entry(labels, name, point.number(source)) for name, source in measures.items()]
     return frame(rows)
 

@@ -6,6 +6,7 @@ A study's name begins with its paper's, as in `meister-2021.sst`.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from research.papers.folders import paper_of, studies_in
@@ -39,6 +40,11 @@ def paper(name: str) -> Paper:
     """
     if name not in NAMES:
         raise unknown("paper", name, NAMES)
+    module = name.replace("-", "_")
+    if (Path(__file__).parent / f"{module}.py").exists():
+        found = import_module(f"research.papers.{module}").PAPER
+        assert isinstance(found, Paper)
+        return found
     return _read(name)
 
 

@@ -1,24 +1,14 @@
-"""The tables and figures of a paper, and where each is made, or why it cannot be.
-
-contents.yaml of a paper has them by the paper's names: `made` names our exhibits, `published` the
-files of published numbers that belong to them, and `not_made` gives the reason why there are none.
-"""
+"""The tables and figures of a paper, and where each is made, or why it cannot be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, Any
-
-import yaml
-
-from research.papers.points import refuse_unknown
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from research.papers.paper import Paper
 
-FILE = "contents.yaml"
 HEAD = """# Tables and figures of the papers
 
 Every table and figure of each paper: where it is made again, or why not. `python -m research
@@ -26,7 +16,6 @@ papers contents --markdown` writes this page. `python -m research papers table N
 one of them;
 `tables/EXHIBIT.csv` beside a paper's page has it with all columns, if it has at most 1,000 rows.
 """
-_KEYS = {"made", "published", "not_made", "note"}
 
 
 @dataclass(frozen=True)
@@ -43,24 +32,6 @@ class Content:
     made: Sequence[str] = ()
     published: Sequence[str] = ()
     note: str = ""
-
-
-def read_contents(folder: Traversable, package: str) -> list[Content]:
-    """Every table and figure of a paper in YAML, in its order."""
-    text = (folder / FILE).read_text(encoding="utf-8")
-    found = []
-    for name, data in yaml.safe_load(text).items():
-        refuse_unknown(f"{name} of {package}", data, _KEYS)
-        made, reason = _names(data.get("made")), data.get("not_made", "")
-        note = reason or data.get("note", "")
-        found.append(Content(name, made, _names(data.get("published")), note))
-    return found
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, list) else (value,)
 
 
 def contents_page(papers: Iterable[Paper]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from research.papers.axes import Axis, Corpora, Point, Source, Value, at, fact, ids, rows_of
 from research.papers.claims import Claims, Finding, compare, each, finding, part
 from research.papers.contents import Content
-from research.papers.exhibits import Exhibits, Measure, Rows, rows
+from research.papers.exhibits import Exhibits, Measure, Measures, Rows, rows
 from research.papers.numbers import SeedMean, combined
 from research.papers.paper import Paper, data_folder
 from research.papers.published import Published
@@ -176,8 +176,8 @@ def items_above_inputs(results: PaperResults) -> Finding:
     # The gradient goes through attention. With attention held fixed the gradient of items *is*
     # attention (τ-b of 1 for any model), and nothing could be learnt.
     def points(chosen: Axis) -> list[Point]:
-        axes = {"importance": IMPORTANCES, "corpus": corpora, "encoder": ENCODERS}
-        return over(results, **axes, projection=chosen)
+        axes: dict[str, Axis] = {"importance": IMPORTANCES, "corpus": corpora}
+        return over(results, **axes, encoder=ENCODERS, projection=chosen)
 
     label = "{corpus}, {encoder}, {projection.text}: {importance}"
     of_items, of_inputs = (
@@ -326,7 +326,7 @@ def table1(results: PaperResults) -> Rows:
     over all items of all; the paper does not say which it prints.
     """
     printed = "mean_normalised_entropy_g_h(x)"
-    measures = {
+    measures: Measures = {
         "mean": Measure("norm/mean", printed),
         "sd": Measure("norm/sd", printed, column="std"),
         "pooled sd": "norm/pooled_sd",
@@ -348,14 +348,12 @@ def table2(results: PaperResults) -> Rows:
     """
     entropy, kinds = "dispersion.entropy/{importance}/mean", ("τ-b", "Spearman", "Pearson")
     named = {kind: "tau" if kind == "τ-b" else kind.lower() for kind in kinds}
-    measures: dict[str, Source | Measure] = {
+    measures: Measures = {
         f"{kind} with λ": Measure(along(name, entropy), "{importance.published}")
         for kind, name in named.items()
     }
-    measures |= {
-        f"{kind} with the support": along(f"support_{name}", entropy)
-        for kind, name in named.items()
-    }
+    for kind, name in named.items():
+        measures[f"{kind} with the support"] = along(f"support_{name}", entropy)
     published = PUBLISHED.beside("table2", "{corpus.published}", "{encoder.published}", "sparsegen")
     labels = {"corpus": "corpus", "model": "encoder", "importance": "importance"}
     for point in over(results, importance=IMPORTANCES, corpus=corpora.printed, encoder=ENCODERS):

@@ -5,19 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
-from importlib import import_module, resources
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
+from research.papers.axes import Source, plain_name
 from research.papers.claims import Aside, Claim
-from research.papers.contents import Content, read_contents
-from research.papers.exhibits import Exhibit, exhibits_of
-from research.papers.judging import claims_of, set_aside
-from research.papers.points import Grid, as_number, plain_name, refuse_unknown
+from research.papers.contents import Content
+from research.papers.exhibits import Exhibit
 from research.papers.probing import PROBES
 from research.papers.published import read_table
 from research.papers.results import PaperResults
@@ -49,8 +47,7 @@ class Paper:
     probed    name → source of a number that is shown of its probes
     kept      parts whose tables of single documents are packed, for figures that draw them
     contents  every table and figure, and the exhibits that it is made as
-    grid      the axes that claims and exhibits of a paper in YAML go through
-    told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
+    told      what the first screen says: `conclusion`, `setup` and `scatter`
     aside     results → corpus → why no verdict goes by it
     """
 
@@ -62,10 +59,9 @@ class Paper:
     exhibits: Sequence[Exhibit]
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
-    probed: Mapping[str, Any] = field(default_factory=dict)
+    probed: Mapping[str, Source] = field(default_factory=dict)
     kept: Sequence[str] = ()
     contents: Sequence[Content] = ()
-    grid: Grid | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
 
@@ -135,48 +131,6 @@ class Paper:
         if key not in known:
             raise unknown(f"exhibit of {self.name}", name, known)
         return known[key]
-
-
-_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "probed"}
-_KEYS |= {"all_exhibits", "exhibits", "kept"}
-_TOLD = {"conclusion", "setup", "scatter"}
-_OF_CLAIMS = {"criteria", "set_aside", "all_claims", "claims", *_TOLD}
-
-
-def read_paper(package: str) -> Paper:
-    """The paper of a package: paper.yaml and claims.yaml, with functions of module `functions`."""
-    folder = resources.files(package)
-    data: dict[str, Any] = {}
-    for file, keys in (("paper.yaml", _KEYS), ("claims.yaml", _OF_CLAIMS)):
-        read = yaml.safe_load((folder / file).read_text(encoding="utf-8"))
-        refuse_unknown(f"{package}/{file}", read, keys)
-        data |= read
-    has_functions = (folder / "functions.py").is_file()
-    grid = Grid(
-        package,
-        data.get("axes", {}),
-        data.get("parts", {}),
-        data.get("published", data["corpora"]),
-        data.get("ordered", False),
-        {word: as_number(number) for word, number in data.get("criteria", {}).items()},
-        import_module(f"{package}.functions") if has_functions else None,
-    )
-    return Paper(
-        name=package.rpartition(".")[2].replace("_", "-"),
-        title=data["title"],
-        authors=data["authors"],
-        url=data["url"],
-        folder=Path(str(folder)),
-        contents=read_contents(folder, package),
-        exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
-        claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
-        corpora=data["corpora"],
-        probed=data.get("probed", {}),
-        kept=data.get("kept", ()),
-        grid=grid,
-        told={name: data[name] for name in sorted(_TOLD & data.keys())},
-        aside=partial(set_aside, grid, data.get("set_aside", {})),
-    )
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> VeraxError:

@@ -31,7 +31,7 @@ from research.papers.claims import (
     part,
 )
 from research.papers.contents import Content
-from research.papers.exhibits import Exhibits, Measure, Rows, rows
+from research.papers.exhibits import Exhibits, Measure, Measures, Rows, rows
 from research.papers.folders import POINTS
 from research.papers.numbers import SeedMean, combined, difference, percent
 from research.papers.paper import Paper, data_folder
@@ -758,7 +758,7 @@ def contingency(results: PaperResults, chosen: Axis, top: str) -> Rows:
         "neither": ("neither", "pct_neither_flips"),
     }
     table = f"erasure.contingency/{top}{{rule.id}}"
-    measures: dict[str, Source | Measure] = {
+    measures: Measures = {
         name: Measure(f"{table}/{case}", metric if top == "attention" else "")
         for name, (case, metric) in cases.items()
     }
@@ -861,7 +861,7 @@ def figure4(results: PaperResults) -> Rows:
     yield from negatives(results, HAN_RNN)
 
 
-BOX: dict[str, Source | Measure] = {
+BOX: Measures = {
     "whisker low": "whisker_low",
     "q1": "q1",
     "median": "median",

@@ -26,7 +26,7 @@ from research.papers.axes import (
 )
 from research.papers.claims import Claims, Comparisons, Finding, compare, each, finding, part
 from research.papers.contents import Content
-from research.papers.exhibits import Exhibits, Measure, Rows, entry, rows
+from research.papers.exhibits import Exhibits, Measure, Measures, Rows, entry, rows
 from research.papers.numbers import SeedMean
 from research.papers.paper import Paper, data_folder
 from research.papers.published import Published
@@ -262,8 +262,8 @@ def states_tell_more(results: PaperResults) -> Finding:
     raw, above = (f"information/{{words.id}}/{x}" for x in ("information", "above_shuffled"))
 
     def points(*models: Value, words: Axis = WORDS) -> list[Point]:
-        axes = {"model": models, "attention": [ADDITIVE], "corpus": corpora, "words": words}
-        return over(results, "information-*", **axes)
+        one = over(results, "information-*", model=models, attention=[ADDITIVE], corpus=corpora)
+        return [other for point in one for other in point.over(words=words)]
 
     def more(*models: Value, source: Source = raw, than: Value = BASE) -> Comparisons:
         label = "{corpus}: {model}, {words}"
@@ -362,16 +362,16 @@ def shallower(size: Source, low: Value, high: Value) -> tuple[Source, Source]:
 def depth_and_the_base(results: PaperResults) -> Finding:
     """The base is less fragile the more layers it has, from one to three."""
     # as a trend: over layers 1, 2 and 3 a line falls if the last is below the first
-    axes = {"corpus": corpora, "model": [BASE], "attention": [ADDITIVE], "changed": CHANGED}
+    points = over(results, corpus=corpora, model=[BASE], attention=[ADDITIVE], changed=CHANGED)
     size = distance(DELTA)
     it = compare(
-        over(results, **axes),
+        points,
         at(size, layers=LAYERS[0]),
         b=at(size, layers=LAYERS[2]),
         label="{corpus}: {changed}",
     )
     steps = compare(
-        over(results, **axes, step=STEPS),
+        [other for point in points for other in point.over(step=STEPS)],
         at(size, layers=lambda point: LAYERS[point.step.low - 1]),
         b=at(size, layers=lambda point: LAYERS[point.step.low]),
         label="{corpus}: {changed}, {step}",
@@ -461,7 +461,7 @@ def diabetes(results: PaperResults) -> Finding:
 exhibit = Exhibits()
 RUNS = 5
 LABELS: dict[str, str | None] = {"corpus": "corpus", "attention": "attention", "model": "model"}
-F1: dict[str, Source | Measure] = {
+F1: Measures = {
     "F1": Measure("trained/f1", "F1_trained_pct"),
     "Δ F1, uniform": Measure("uniform/delta_f1", "dF1_uniform_pct"),
     "Δ F1, permuted": Measure("permuted/delta_f1", "dF1_permuted_pct"),
@@ -480,7 +480,7 @@ def table1(results: PaperResults) -> Rows:
     frozen word vectors is ours, to compare the masked LM with. So are Δ accuracy and the share
     decided positive; of even classes, a model that falls to the positive one keeps an F1 of 67.
     """
-    measures = {
+    measures: Measures = {
         **F1,
         # F1 of the positive class hides a model that falls to that class
         "Δ accuracy, uniform": "uniform/delta_accuracy",
@@ -501,7 +501,7 @@ def table2(results: PaperResults) -> Rows:
     In nats; the paper does not say its unit. Ceiling (entropy of words) and floor (information of
     shuffled labels) are ours, and `kept` is the share between them, in percent.
     """
-    measures = {
+    measures: Measures = {
         "information": Measure("information", "{words.published}"),
         "entropy of words": "word_entropy",
         "information of shuffled labels": "shuffled",
@@ -527,7 +527,7 @@ def table3(results: PaperResults) -> Rows:
 
     The mean over tokens, then documents, is the paper's; the other measures are ours.
     """
-    measures = {
+    measures: Measures = {
         "a token alone": Measure("mean_probability", "avg_per_token_prediction_probability"),
         "pooled over tokens": "pooled_probability",
         "tokens that agree": "agreeing",

@@ -24,7 +24,6 @@ from verax.calibration import (
     HELD_OUT,
     HONEST,
     RATE,
-    REACH,
     CalibratedModels,
     Gates,
     error_rates,
@@ -245,7 +244,11 @@ def _summary(data: Published, limits: LimitSet, known: Mapping[str, Any]) -> Ite
             )
     if len(known) > 1:
         yield _all_families(known)
-    hours, made, planned = data.about["core_seconds"] / 3600, len(data.models), len(whole())
+    hours, made, planned = (
+        data.about["core_seconds"] / 3600,
+        len(data.models),
+        sum(len(group["kinds"]) for group in whole()),
+    )
     torch = data.about.get("torch") or []
     yield (
         f"{made} models were made in {hours:.1f} core-hours, without a GPU"
@@ -649,7 +652,7 @@ def _positions(known: Any, family: str) -> Chart:
             x=alt.X(
                 "position:Q",
                 title="0: deceptive edge, 1: honest edge",
-                scale=alt.Scale(domain=[-REACH, 1 + REACH], nice=False),
+                scale=alt.Scale(domain=[-2, 3], nice=False),
             ),
             y=alt.Y("side:N", title=None, sort=[HONEST, DECEPTIVE]),
             color=_colour(),
@@ -708,7 +711,7 @@ def _colour() -> Any:
 def _data(frame: pd.DataFrame) -> Any:
     import altair as alt
 
-    return alt.InlineData(values=frame.to_dict("records"))
+    return alt.InlineData(values=json.loads(frame.to_json(orient="records")))
 
 
 def changed_verdicts(results: Sequence[str | Path], limits: LimitSet) -> pd.DataFrame:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from verax.models.kinds import POOLED
 from verax.training.marked import AWAY, TOWARDS
 
-HONEST, DECEPTIVE, BETWEEN, UNIFORM = "honest", "deceptive", "between", "uniform"
-"""The sides of kinds. Thresholds are measured on the first two only."""
+HONEST = "honest"
+"""The side of models whose attention is honest by construction."""
+DECEPTIVE = "deceptive"
+"""The side of models whose attention deceives by construction."""
+BETWEEN, UNIFORM = "between", "uniform"
+"""Sides of models that are reported, and used for no threshold."""
 EVIDENCE, OTHERS = "evidence", "others"
 """The words that attention can read, where it cannot read all."""
 

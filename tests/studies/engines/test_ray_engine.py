@@ -28,7 +28,7 @@ from support.errors import raises
 from support.internals import Event, perform
 from verax.exams import EXAMS
 from verax.studies import DIVERGED, LOST, Engine, Hardware, Job, Progressed, RayEngine
-from verax.studies.engines import ray_cluster, ray_engine
+from verax.studies.engines import ray_cluster
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +91,9 @@ def under_way(engine: RayEngine, *jobs: Job) -> None:
 
 @pytest.mark.slow
 def test_cells_are_what_this_process_makes_of_them_on_both_nodes(
-    cluster: TwoNodes, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+    cluster: TwoNodes, small: verax.Corpus
 ) -> None:
-    """With more at once than there is room for: the third waits until another seat is given up."""
-    monkeypatch.setattr(ray_engine, "_IDLE", 0.5)
+    """With more at once than there is room for: the third waits until a worker is idle."""
     jobs = [
         Job(cell(small, seed=0, encoder="conv")),
         Job(cell(small, seed=1, exams=tuple(EXAMS), sample=12), weights=True),

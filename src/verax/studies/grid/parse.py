@@ -25,6 +25,7 @@ from verax.external.opening import is_outside
 from verax.models.options import AUTO, ModelOptions
 from verax.options import SEED, build, check, hints, kind_of, names, option, parse
 from verax.studies.adversaries import LAMS
+from verax.studies.grid.loader import LOADER, Loader
 from verax.studies.grid.source import Path, Place, Problems, plain
 from verax.studies.grid.study import Hardware
 from verax.training.adversary import DEFAULTS as OF_ADVERSARIES
@@ -582,11 +583,8 @@ def _specs(section: Any, problems: Problems) -> list[CorpusSpec]:
         spec = CorpusSpec(name, problems.place(at), whole=False)
         if given is not None:
             before = len(problems)
-            known = declared(CorpusOptions)
-            if name.partition(":")[0] == "planted":
-                known |= declared(Planted)
             own = {n: value for n, value in given.items() if n not in OF_TRAINING}
-            options = read_values(own, at, {**known, **OF_TRAINING}, problems)
+            options = _corpus_options(name, own, at, problems)
             whole = len(problems) == before
             of_training = {n: value for n, value in given.items() if n in OF_TRAINING}
             training = read_grid(of_training, at, OF_TRAINING, problems)
@@ -595,6 +593,28 @@ def _specs(section: Any, problems: Problems) -> list[CorpusSpec]:
             problems.add(f"corpus {name!r} is given twice", at, code="option.duplicate")
         specs.append(spec)
     return specs
+
+
+def _corpus_options(
+    name: str, section: Mapping[str, Any], path: Path, problems: Problems
+) -> dict[str, Any]:
+    """The options of a corpus; those of its loader that no corpus has are as they are given."""
+    known = {**declared(CorpusOptions), **OF_TRAINING}
+    if name.partition(":")[0] == "planted":
+        known |= declared(Planted)
+    if LOADER not in section:
+        return read_values(section, path, known, problems)
+    with problems.at((*path, LOADER)):
+        valid = Loader.named(checked(_LOADER, section[LOADER])).options
+        for option in section:
+            if option not in (LOADER, *valid):
+                problem = unknown(option, valid) if valid else f"unknown option {option!r}"
+                problems.add(problem, (*path, option), code="option.unknown")
+    declared_here = {n: value for n, value in section.items() if n in known}
+    return {**section, **read_values(declared_here, path, known, problems)}
+
+
+_LOADER = Declared(LOADER, str, _BARE, None)
 
 
 def _exams(

@@ -59,7 +59,7 @@ class Loader:
         return [name for name in own if name not in ("corpus", LOADER)]
 
     def load(self, name: str, options: Mapping[str, Any]) -> Corpus:
-        """Load a corpus; its config has the options and the loader."""
+        """Load a corpus; its config has the options given, and the loader in place of others."""
         with foreign_code(f"{self.identity} failed on {name}", code="plugin.invalid"):
             corpus = self.function(name, **options)
         if not isinstance(corpus, Corpus):
@@ -68,5 +68,5 @@ class Loader:
                 "verax.load_corpus returns it",
                 code="plugin.invalid",
             )
-        config = {**corpus.config, **options, "corpus": name, LOADER: self.identity}
+        config = {"corpus": name, **options, LOADER: self.identity}
         return replace(corpus, name=name, config=config)

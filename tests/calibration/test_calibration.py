@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 import verax
 from support.errors import raises
-from support.internals import Lines, Texts, quantile_line
+from support.internals import LEAST_MODELS, RUN_GRID, Lines, Texts, quantile_line
 from verax.calibration import (
     DECEPTIVE,
     HONEST,
@@ -131,9 +131,9 @@ def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     corpus = verax.load_corpus((texts, ["a", "b"] * 120))
     model = verax.train(corpus, encoder="conv", epochs=1, progress=False)
     here = partial(verax.run_grid, engine="here")
-    monkeypatch.setattr("verax.calibration.calibrate.run_grid", lambda *given, **how: here(*given))
-    monkeypatch.setattr("verax.calibration.limits.LEAST_MODELS", 1)
-    monkeypatch.setattr("verax.calibration.models.Gates.failed", lambda gates, side: [])
+    monkeypatch.setattr(RUN_GRID, lambda *given, **how: here(*given))
+    monkeypatch.setattr(LEAST_MODELS, 1)
+    monkeypatch.setattr(Gates, "failed", lambda gates, side: [])
     budget = TrainingBudget(documents=60, epochs=1, ramp=1, size=4, sample=4, costly=2)
     how = {"seeds": 2, "budget": budget, "progress": False}
     limits = calibrate_like(model, corpus, tmp_path, **how)
@@ -144,7 +144,7 @@ def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {one["part"] for one in known.models} == {"choosing"}
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"secret" not in kept
-    monkeypatch.setattr("verax.calibration.models.ModelFactory.measured", None)
+    monkeypatch.setattr(ModelFactory, "measured", None)
     again = calibrate_like(model, corpus, tmp_path, **how)
     assert again.to_json(whole=True) == limits.to_json(whole=True)
 

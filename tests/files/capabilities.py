@@ -22,6 +22,7 @@ import pytest
 
 import verax
 from support.commands import make_completion, small_demo
+from support.internals import CROSS_FITTED_LIMITS, RUN_GRID
 from verax.calibration import calibrate_like
 from verax.cli import main
 from verax.files import replace_folder, write_files, write_table, write_text
@@ -359,8 +360,8 @@ def _calibrated(folder: Path, version: str) -> None:
     limits = SimpleNamespace(to_json=lambda whole: {"version": version})
     with pytest.MonkeyPatch.context() as patch:
         grid = SimpleNamespace(table=lambda name: None)
-        patch.setattr("verax.calibration.calibrate.run_grid", lambda *given, **how: grid)
-        patch.setattr("verax.calibration.calibrate.cross_fitted_limits", lambda *given: limits)
+        patch.setattr(RUN_GRID, lambda *given, **how: grid)
+        patch.setattr(CROSS_FITTED_LIMITS, lambda *given: limits)
         calibrate_like(model(version), corpus(), folder / "out")
 
 

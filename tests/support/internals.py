@@ -12,7 +12,8 @@ from typing import Any
 TABLE = {  # module of verax: names; those of the tests that need them
     "": "api files scratch studies.engines=@ENGINES opening=@OPENING files=@OPENING_FILES "
     "results=@OPENING_RESULTS",
-    "calibration.limits": "cross_fitted_limits",  # families
+    "calibration.calibrate": "run_grid=@RUN_GRID cross_fitted_limits=@CROSS_FITTED_LIMITS",
+    "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
     "corpora": "mimic reviews",  # conftest, mimic

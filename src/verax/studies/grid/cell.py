@@ -31,6 +31,7 @@ from verax.schema import (
     unknown,
     whole,
 )
+from verax.studies.grid.loader import LOADER, Loader
 
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
@@ -86,14 +87,27 @@ class Cell:
         """
         return self._hash()
 
-    def load_corpus(self) -> Corpus:
+    def load_corpus(self, *, trusted: bool = False) -> Corpus:
         """Load the corpus of the cell as it was read for it.
 
+        Args:
+            trusted: whether a function that the cell names as the corpus's `loader` may be run.
+                Results are data; set this only for results of your own.
+
         Raises:
-            VeraxError: the corpus at hand has other texts or labels.
+            VeraxError: the corpus at hand has other texts or labels, or a function loads it.
         """
         options = dict(self.corpus)
-        corpus = load_corpus(options.pop("corpus"), **options)
+        name, loader = options.pop("corpus"), options.pop(LOADER, None)
+        if loader is not None and not trusted:
+            raise VeraxError(
+                f"corpus {name!r} is loaded by {loader}, which is run only with trusted=True",
+                code="corpus.not-at-hand",
+            )
+        if loader is not None:
+            corpus = Loader.named(loader).load(name, options)
+        else:
+            corpus = load_corpus(name, **options)
         if corpus.fingerprint != self.fingerprint:
             raise VeraxError(
                 f"corpus {corpus.name!r} differs from the cell's in its texts or labels: put the "

@@ -50,8 +50,7 @@ from verax.studies.running.outlook import work_of
 from verax.studies.running.run import with_hardware
 from verax.studies.running.runner import Runner, Waiting, run_all
 from verax.studies.running.watching import Watcher
-from verax.studies.store.saved import UNCOMMITTED
-from verax.studies.store.store import Store
+from verax.studies.store.store import UNCOMMITTED, Store
 
 FULL = "full"
 TUTEK = "tutek-snajder-2020"

@@ -13,7 +13,7 @@ from verax.errors import VeraxError
 from verax.schema import Columns, SchemaError, read_parquet
 from verax.studies.grid.cell import Cell
 from verax.studies.store import StudyResults, open_study
-from verax.studies.store.packed import FIRST
+from verax.studies.store.archive import FIRST
 from verax.studies.store.store import STORE
 
 POINTS = "delta_js_points"

@@ -22,7 +22,7 @@ from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
 from verax.papers.results import PaperResults
 from verax.studies.store import StudyResults, open_study, pack
-from verax.studies.store.packing import refuse_uncommitted
+from verax.studies.store.archive import refuse_uncommitted
 
 _ALWAYS = ("summary", "history")
 _SOURCE = "erasure_single"

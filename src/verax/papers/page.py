@@ -34,7 +34,7 @@ from verax.papers.screen import (
     not_there,
 )
 from verax.papers.verdicts import OTHER_RULES
-from verax.studies.store.saved import UNCOMMITTED
+from verax.studies.store.store import UNCOMMITTED
 
 MOST_ROWS = 160
 """Longer exhibits are only linked."""

@@ -12,7 +12,7 @@ from verax.errors import VeraxError, nearest
 from verax.papers.folders import paper_of, studies_in
 from verax.papers.paper import Paper, read_paper
 from verax.studies.store import open_study
-from verax.studies.store.packed import FIRST
+from verax.studies.store.archive import FIRST
 from verax.studies.store.store import Store
 
 NAMES = (

@@ -175,7 +175,8 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "studies.running.outlook": "work_of",  # stranger
     "studies.running.run": "make_engine=@MAKE_ENGINE",  # docs
     "studies.running.runner": "Runner",  # samples
-    "studies.store": "cells=store_cells",  # children
+    "studies.store": "store=store_cells",  # children
+    "studies.store.archive": "GROUP=@STORE_GROUP",  # packing
     "studies.summaries": "numbers_over_seeds",  # judgement_rules
     "training": "optimiser=optimiser_module",  # optimiser
     "training.adversary": "AdversarialObjective",  # adversary

@@ -172,7 +172,7 @@ def test_a_cell_lost_after_the_budget_is_left_not_failed(
     assert Store.open(tmp_path / "s").failures() == {}
 
 
-@pytest.mark.parametrize("name", ["table.parquet", "manifest.json", "config.json", "cell.parquet"])
+@pytest.mark.parametrize("name", ["table.parquet", "manifest.json"])
 def test_a_truncated_file_is_noticed_named_and_its_cell_run_again(
     study: Study, tmp_path: Path, name: str
 ) -> None:

@@ -68,7 +68,7 @@ from verax.studies.store.store import (
     table_file,
     tables_in,
 )
-from verax.studies.store.tables import parquet_bytes, plain_types
+from verax.studies.store.tables import CATEGORY, parquet_bytes, plain_types
 
 if TYPE_CHECKING:
     from verax.studies.function_grid import GridResults
@@ -386,13 +386,21 @@ def write_archive(
     rows: dict[str, dict[str, Any]] = {key: {} for key in done}
     for name in display.watching("packing tables")(tables):
         having = [key for key in done if name in cells[key].tables]
-        schema = _common_schema([source.schema(key, name) for key in having], name)
-        with _writing(target / table_file(name), schema) as write:
-            for key in having:
-                table = _own_table(source, key, name)
-                without = sorted(set(schema.names) - set(table.schema.names))
-                rows[key][name] = {"rows": len(table)} | ({"without": without} if without else {})
-                write(table)
+        try:
+            schema = _common_schema(source.schema(key, name) for key in having)
+            with _writing(target / table_file(name), schema) as write:
+                for key in having:
+                    table = _own_table(source, key, name)
+                    rows[key][name] = {"rows": len(table)}
+                    if without := sorted(set(schema.names) - set(table.schema.names)):
+                        rows[key][name]["without"] = without
+                    write(_as_stored(table, schema))
+        except pa.ArrowException as error:
+            raise VeraxError(
+                f"cannot pack table {name!r}: it has columns of different kinds in different "
+                "cells; choose other tables with --tables",
+                code="result.incomparable",
+            ) from error
     if others := {key: files for key in done if (files := _others(source, key, weights))}:
         schema = pa.schema(
             [("cell", pa.string()), ("file", pa.string()), ("bytes", pa.large_binary())]
@@ -509,23 +517,40 @@ def _own_table(source: Source, key: str, name: str) -> pa.Table:
     return table
 
 
-def _common_schema(schemas: Iterable[pa.Schema], name: str) -> pa.Schema:
-    """The columns of a table of several cells, each in a type that holds all of its values."""
-    try:
-        return pa.unify_schemas([plain_types(s) for s in schemas], promote_options="permissive")
-    except pa.ArrowException as error:
-        raise VeraxError(
-            f"cannot pack table {name!r}: it has columns of different kinds in different cells; "
-            "leave it out with --tables",
-            code="result.incomparable",
-        ) from error
+def _common_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """The columns of several tables, each in a type that holds all of its values."""
+    categories: dict[str, bool] = {}
+    plain = []
+    for schema in map(plain_types, schemas):
+        for field in schema:
+            category = pa.types.is_dictionary(field.type) or pa.types.is_null(field.type)
+            categories[field.name] = categories.get(field.name, True) and category
+        plain.append(_decoded(schema))
+    together = pa.unify_schemas(plain, promote_options="permissive")
+    return pa.schema(
+        pa.field(f.name, CATEGORY if categories[f.name] and pa.types.is_string(f.type) else f.type)
+        for f in together
+    )
+
+
+def _decoded(schema: pa.Schema) -> pa.Schema:
+    """A schema whose categories are their values."""
+    types = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in schema]
+    return pa.schema(list(zip(schema.names, types, strict=True)))
+
+
+def _as_stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table in the types of a schema, without columns of which it has no value."""
+    table = table.cast(_decoded(plain_types(table.schema)))
+    kept = [f.name for f in table.schema if not pa.types.is_null(f.type) or f.name == "cell"]
+    return table.select(kept).cast(pa.schema([schema.field(name) for name in kept]))
 
 
 @contextmanager
 def _writing(
     path: Path,
     schema: pa.Schema,
-    group: int = GROUP,
+    group: int | None = None,
     metadata: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Iterator[Callable[[pa.Table], None]]:
@@ -535,16 +560,15 @@ def _writing(
 
     def write_group() -> None:
         if waiting:
-            empty = schema.empty_table()
-            rows = pa.concat_tables([empty, *waiting], promote_options="permissive")
-            rows = rows.select(schema.names).cast(schema).unify_dictionaries().combine_chunks()
+            rows = pa.concat_tables([schema.empty_table(), *waiting], promote_options="default")
+            rows = rows.unify_dictionaries().combine_chunks()
             writer.write_table(rows, row_group_size=max(1, len(rows)))
             waiting.clear()
 
     def write(rows: pa.Table) -> None:
-        if waiting and sum(map(len, waiting)) + len(rows) > group:
+        if waiting and sum(map(len, waiting)) + len(rows) > (group or GROUP):
             write_group()
-        waiting.append(rows.cast(plain_types(rows.schema)))
+        waiting.append(rows)
 
     with new_file(path) as stream, parquet.ParquetWriter(stream, schema, **how) as writer:
         yield write

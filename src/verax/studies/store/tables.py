@@ -14,6 +14,9 @@ from pyarrow import parquet
 FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "source", "started", "finished")
 
 
+CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+
 def fact_columns(facts: Mapping[str, Any]) -> dict[str, Any]:
     """seconds (in all), seconds_train, …, test_accuracy, …, versions and device."""
     known = {**facts.get("versions", {}), **facts}
@@ -90,7 +93,8 @@ def plain_types(schema: pa.Schema) -> pa.Schema:
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
-        return pa.dictionary(pa.int32(), _plain_type(kind.value_type))
+        values = _plain_type(kind.value_type)
+        return CATEGORY if pa.types.is_string(values) else values
     is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return pa.string() if is_text else kind
 

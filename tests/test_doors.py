@@ -29,7 +29,7 @@ NAMES = {COMMAND, *(TESTS.parent / "public_api.txt").read_text(encoding="utf-8")
 DOORS = {name.rpartition(".")[0] for name in NAMES}
 """Public modules."""
 LISTED = TESTS / "mechanism.txt"
-MOST = 147
+MOST = 146
 """How many files are listed: never raise it."""
 SUPPORT_LINES = 600
 _DOTTED = re.compile(r"verax(\.\w+)+")

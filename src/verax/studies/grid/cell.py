@@ -102,6 +102,10 @@ class Cell:
         return SOURCE not in self.model
 
     @property
+    def _is_planted(self) -> bool:
+        return str(self.corpus.get("corpus")).partition(":")[0] == "planted"
+
+    @property
     def is_current(self) -> bool:
         """Whether the key can be recomputed: exams are registered, versions are those of now."""
         return set(self.exams) <= set(EXAMS) and self.versions == self._declared_versions()
@@ -112,9 +116,12 @@ class Cell:
         return self._hash(of_exams=False)
 
     def _hash(self, of_exams: bool = True) -> str:
+        of_corpus = defaults_of(Planted) if self._is_planted else {}
         values: dict[str, Any] = {
             "rule": RULE,
-            "corpus": _changed(_portable_corpus(self.corpus), _corpus_defaults(self.corpus)),
+            "corpus": _changed(
+                _portable_corpus(self.corpus), {**defaults_of(CorpusOptions), **of_corpus}
+            ),
             "fingerprint": self.fingerprint,
             "model": {name: value for name, value in self.model.items() if name != SOURCE},
             "training": _changed(self.training, defaults_of(TrainingOptions)),
@@ -148,8 +155,14 @@ class Cell:
 
     def _declared_versions(self) -> dict[str, int]:
         """Versions other than 1 that exams and options of this cell declare."""
-        exams = {f"exams.{name}": EXAMS[name].version for name in self.exams if name in EXAMS}
-        return {n: v for n, v in {**_option_versions(), **exams}.items() if v != 1}
+        found = {f"exams.{name}": EXAMS[name].version for name in self.exams if name in EXAMS}
+        found |= _versions_of(CorpusOptions, "corpus")
+        if self._is_planted:
+            found |= _versions_of(Planted, "corpus")
+        if self.is_trained:
+            found |= _versions_of(ModelOptions, "model")
+            found |= _versions_of(TrainingOptions, "training")
+        return {name: version for name, version in found.items() if version != 1}
 
     def columns(self) -> dict[str, Any]:
         """The configuration as one flat row.
@@ -248,13 +261,8 @@ def defaults_of(options: type) -> Mapping[str, Any]:
 
 
 @cache
-def _option_versions() -> Mapping[str, int]:
-    sections = {"corpus": CorpusOptions, "model": ModelOptions, "training": TrainingOptions}
-    return {
-        f"{section}.{option.name}": option.metadata.get("version", 1)
-        for section, cls in sections.items()
-        for option in fields(cls)
-    }
+def _versions_of(options: type, section: str) -> Mapping[str, int]:
+    return {f"{section}.{f.name}": f.metadata.get("version", 1) for f in fields(options)}
 
 
 @cache
@@ -265,11 +273,6 @@ def adversary_defaults() -> Mapping[str, Any]:
     accepted = inspect.signature(run_adversaries).parameters
     names = ("lams", "seeds", "retrain", "controls")
     return {**{n: _as_json(accepted[n].default) for n in names}, **ADVERSARY_DEFAULTS}
-
-
-def _corpus_defaults(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    planted = str(config.get("corpus")).partition(":")[0] == "planted"
-    return {**defaults_of(CorpusOptions), **(defaults_of(Planted) if planted else {})}
 
 
 def _changed(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

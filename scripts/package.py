@@ -33,6 +33,8 @@ _BUILD = (
 _FOLDERS = re.compile(rb"(?<![\w.:/<-])/(?:home|root|Users|work|private)/[\w.-]+/")
 _EXAMPLES = (b"/home/me/", b"/root/x/")
 """Paths that docstrings show."""
+NOT_SHIPPED = ("tests", "research", "results", "docs", "benchmarks", "audits")
+"""Folders of the repository that are in no archive."""
 
 
 class Archives(NamedTuple):
@@ -89,7 +91,7 @@ def problems(archives: Archives) -> list[str]:
     lines += [
         f"the source archive has {name}"
         for name in source
-        if PurePosixPath(name).parts[0] in ("tests", "results", "docs", "benchmarks", "audits")
+        if PurePosixPath(name).parts[0] in NOT_SHIPPED
     ]
     for what, files in (("wheel", wheel), ("source archive", source)):
         lines += [f"{n} of the {what} names a folder: {path}" for n, path in _paths(files)]

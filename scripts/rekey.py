@@ -38,7 +38,7 @@ def main(folders: Iterable[Path]) -> None:
     changed = [path for path in files if keys and path.name != FIRST and replace(path, keys)]
     # after the tables, whose checksums it holds
     changed += [path for path in packs if keys and replace(path, keys)]
-    print(f"{len(keys):,} of {cells:,} keys changed, in {len(changed):,} files")  # noqa: T201
+    print(f"{len(keys):,} of {cells:,} keys changed, in {len(changed):,} files")
 
 
 def new_keys(packs: Iterable[Path]) -> tuple[dict[str, str], int]:
@@ -73,7 +73,7 @@ def replace(path: Path, keys: Mapping[str, str]) -> bool:
     new = [pa.table([_renamed(c, renamed) for c in one.columns], schema=schema) for one in groups]
     if all(one.equals(other) for one, other in zip(groups, new, strict=True)):
         return False
-    about: dict[bytes, Any] = {}
+    about: dict[str, Any] = {}
     if METADATA in metadata:
         about = json.loads(metadata[METADATA])
         tables = {name: (path.parent / name).read_bytes() for name in about["files"]}
@@ -99,7 +99,9 @@ def _renamed(column: pa.ChunkedArray, renamed: Any) -> pa.ChunkedArray:
     if not (pa.types.is_string(values) or pa.types.is_large_string(values)):
         return column
     encoded = column.combine_chunks().cast(values).dictionary_encode()
-    names = pa.array([None if v is None else renamed(v) for v in encoded.dictionary.to_pylist()], values)
+    names = pa.array(
+        [None if v is None else renamed(v) for v in encoded.dictionary.to_pylist()], values
+    )
     return pa.chunked_array([pa.DictionaryArray.from_arrays(encoded.indices, names).cast(kind)])
 
 

@@ -61,6 +61,7 @@ def without(name: str) -> Any:
         (without("verax/py.typed"), "the wheel has no py.typed"),
         (without("verax/commands.json"), "the wheel lacks commands.json"),
         (lambda f: {**f, "tests/test_x.py": b""}, "the wheel has tests/test_x.py"),
+        (lambda f: {**f, "research/__main__.py": b""}, "the wheel has research/__main__.py"),
         (lambda f: {**f, "verax/old.py": b""}, "the wheel has old.py, which is not in src"),
         (
             lambda f: {**f, "verax/errors.py": b"PLACE = '/home/someone/verax/'"},
@@ -94,10 +95,11 @@ def test_who_made_a_source_archive_is_told(
         for member in before:
             member.uname = "jane"
             after.addfile(member, before.extractfile(member) if member.isfile() else None)
-        extra = tarfile.TarInfo("verax-0/tests/test_x.py")
-        after.addfile(extra, io.BytesIO())
+        for name in ("tests/test_x.py", "research/run.py"):
+            after.addfile(tarfile.TarInfo(f"verax-0/{name}"), io.BytesIO())
     found = package.problems(archives._replace(source=other))
-    assert found == ["the source archive names 'jane'", "the source archive has tests/test_x.py"]
+    lines = ("names 'jane'", "has tests/test_x.py", "has research/run.py")
+    assert found == [f"the source archive {line}" for line in lines]
 
 
 def test_the_version_stands_in_one_place() -> None:

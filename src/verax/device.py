@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import torch
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, cause_of
 
 # cuBLAS repeats itself only with a fixed workspace; it must be set before its first use.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -34,7 +34,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
         return True
     if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY):
         return True
-    return is_out_of_memory(error.__cause__ or error.__context__)
+    return is_out_of_memory(cause_of(error))
 
 
 @contextmanager

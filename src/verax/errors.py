@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import textwrap
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -71,6 +72,30 @@ def foreign_code(what: str, advice: str = "", *, code: str = "model.failed") -> 
         reason = textwrap.shorten(f"{type(error).__name__}: {error}", 300, placeholder=" …")
         line = f"{what}: {reason.removesuffix(':')}"
         raise VeraxError(f"{line}; {advice}" if advice else line, code=code) from error
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """Return what led to an error: its explicit cause, or what was being handled where it arose.
+
+    `__context__` alone does not say so: it is any exception that some caller further up is
+    handling. One that led to the error was caught by a function that the error came out of.
+
+    >>> try:
+    ...     try:
+    ...         int("a text")
+    ...     except ValueError:
+    ...         raise VeraxError("not a number") from None
+    ... except VeraxError as error:
+    ...     cause_of(error)
+    ValueError("invalid literal for int() with base 10: 'a text'")
+    """
+    context = error.__context__
+    if error.__cause__ is not None or context is None:
+        return error.__cause__
+    frames, others = (
+        {frame for frame, _ in traceback.walk_tb(one.__traceback__)} for one in (error, context)
+    )
+    return None if frames.isdisjoint(others) else context
 
 
 class WriteError(VeraxError):
@@ -193,7 +218,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2, "Bad input, or not enough memory: a line on standard error for each problem."
     FINDING = (
         3,
-        "A check failed: `--fail-on`, or a cell that `verax papers verify` cannot reproduce.",
+        "A check failed: `--fail-on`, or results differ from stored ones.",
     )
     INTERNAL = 70, "An internal error of Verax; the line names a crash report."
     NOT_WRITTEN = 74, "Done, but not printed, or saved elsewhere than asked: the line says where."
@@ -448,14 +473,6 @@ CODES = {
     ),
     "package.missing": (
         "An optional package is not installed. Run the `pip install` command of the message."
-    ),
-    "paper.malformed": "The definition of a paper is inconsistent. Fix the entry in the message.",
-    "paper.unknown-name": (
-        "The paper has no such part, exhibit or claim. Choose one from the message."
-    ),
-    "paper.wrong-results": (
-        "The folder holds results of another paper, or mixes results that do not belong together. "
-        "Use one folder per paper."
     ),
     "plugin.import-failed": (
         "A plugin or a file with a model cannot be imported. Fix the error in the message."

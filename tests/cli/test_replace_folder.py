@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from support.errors import raises
-from support.internals import refuse_foreign, replace_folder, write_text
+from support.internals import refuse_foreign
 from verax.errors import VeraxError
+from verax.files import replace_folder, write_text
 
 
 def ours(folder: Path) -> bool:

@@ -43,7 +43,7 @@ def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixtur
     command = ["sweep", "planted", "--lams", "-3,0.5", "--seeds", "0,1", *QUICK, "--out", "out"]
     assert main(command) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    assert [line.split()[0] for line in err.splitlines()[1:]] == ["1/4", "2/4", "3/4", "4/4"]
     corpus = verax.load_corpus("planted", documents=60, length=12)
     expected = verax.sweep(
         corpus,
@@ -59,9 +59,6 @@ def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixtur
     )
     points, moves = expected.points(), expected.correlations().set_index("measure")
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    for lam in (-3, 0.5):
-        for seed in (0, 1):
-            assert any(line.startswith(f"λ {lam:g}, seed {seed}: accuracy ") for line in lines)
     assert "-3 0.5" in lines
     heads = "τ-b Spearman Pearson pooled τ-b τ-b with support"
     assert lines.index("means at each λ, larger being sparser") < lines.index("-3 0.5")

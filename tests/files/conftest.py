@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import capabilities
 import pytest
-import research_writers  # noqa: F401  papers, audits and calibration: delete with them
+import research_writers  # noqa: F401  papers and calibration: delete with them
 from capabilities import CAPABILITIES
 from places import MEMORY, Place
 
@@ -28,3 +29,10 @@ def place_of() -> Iterator[Callable[[str], Place]]:
             return made[title]
 
         yield place
+
+
+@pytest.fixture(autouse=True)
+def _no_exception_is_left() -> Iterator[None]:
+    """Simulated interrupts leave no handled exception, the `__context__` of all later ones."""
+    yield
+    assert sys.exc_info() == (None, None, None)

@@ -66,7 +66,7 @@ def make_samples(folder: Path, pages: bool = True) -> Samples:
     store = folder / "store"
     study = read_study(STUDY)
     runner = Runner(study, Store.create(store, study.name, study.text, study.resolved()))
-    runner.run(HereEngine("cpu", False), study.cells)
+    runner.run(HereEngine("cpu"), study.cells)
     results = verax.open_study(store)
     pack(store, folder / "packed", weights=True)
     verax.Sweep.of_study(results).save(folder / "sweep")

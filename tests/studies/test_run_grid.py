@@ -139,6 +139,113 @@ def test_the_key_is_made_of_name_version_and_configuration(module: Path, tmp_pat
     assert moved == three
 
 
+READER = """
+def read(config, table, tree, corpus):
+    words = table.read_text().split()
+    names = sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*.txt"))
+    return {"word": words[config["n"]], "suffix": table.suffix, "names": names,
+            "inner": (tree / "inner" / "b.txt").read_text(), "documents": len(corpus.test)}
+
+read.version = 1
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "tree" / "inner").mkdir(parents=True)
+    (tmp_path / "tree" / "a.txt").write_text("a")
+    (tmp_path / "tree" / "inner" / "b.txt").write_text("b")
+    (tmp_path / "words.csv").write_text("one two")
+    corpus = verax.load_corpus("planted", documents=60)
+    return {"table": tmp_path / "words.csv", "tree": str(tmp_path / "tree"), "corpus": corpus}
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> str:
+    (tmp_path / "made_up_function_of_files.py").write_text(READER)
+    return f"{tmp_path}/made_up_function_of_files.py:read"
+
+
+def test_inputs_are_named_by_their_content(
+    reader: str, inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    out, configs = tmp_path / "out", [{"n": 0}, {"n": 1}]
+    first = grid(reader, configs, out, inputs=inputs)
+    assert first.cells["word"].tolist() == ["one", "two"]
+    assert first.values(first.keys[0]) == {
+        "word": "one",
+        "suffix": ".csv",
+        "names": ["a.txt", "inner/b.txt"],
+        "inner": "b",
+        "documents": len(inputs["corpus"].test),
+    }
+    moved = inputs["table"].rename(tmp_path / "moved.csv")
+    assert grid(reader, configs, out, inputs={**inputs, "table": moved}).keys == first.keys
+    assert str(tmp_path) not in (out / "resolved.json").read_text()
+    moved.write_text("one three")
+    assert not set(grid(reader, configs, out, inputs={**inputs, "table": moved}).keys) & set(
+        first.keys
+    )
+    (tmp_path / "tree" / "a.txt").rename(tmp_path / "tree" / "c.txt")
+    changed = grid(reader, configs, out, inputs={**inputs, "table": moved})
+    assert changed.cells["status"].tolist() == ["done"] * 2
+    corpus = verax.load_corpus("planted", documents=72)
+    other = grid(reader, configs, out, inputs={**inputs, "table": moved, "corpus": corpus})
+    assert not set(other.keys) & set(changed.keys)
+
+
+@pytest.mark.slow
+def test_inputs_travel_to_workers(
+    reader: str, inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("two_nodes")
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="vx", dir="/tmp", ignore_cleanup_errors=True) as short:
+        monkeypatch.setenv("RAY_TMPDIR", short)
+        for engine in ("here", "local", "ray"):
+            out = tmp_path / engine
+            results = grid(reader, [{"n": 0}, {"n": 1}], out, inputs=inputs, engine=engine)
+            assert results.cells["status"].tolist() == ["done"] * 2, results.failures
+            found[engine] = stored(out)
+    assert found["here"] == found["local"] == found["ray"]
+
+
+def test_inputs_that_cannot_be_are_refused(
+    reader: str, inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with raises("option.unknown", "tables"):
+        grid(reader, [{"n": 0}], out, inputs={**inputs, "tables": tmp_path})
+    with raises("option.unknown", "device"):
+        grid(reader, [{"n": 0}], out, inputs={**inputs, "device": tmp_path})
+    with raises("option.conflict"):
+        grid(reader, [{"n": 0}], out, inputs={**inputs, "tree": inputs["corpus"]})
+    with raises("file.missing", "nowhere"):
+        grid(reader, [{"n": 0}], out, inputs={**inputs, "tree": tmp_path / "nowhere"})
+    assert not out.exists()
+
+
+def test_an_exception_that_a_caller_is_handling_causes_no_failure(tmp_path: Path) -> None:
+    """It is the `__context__` of all errors meanwhile; one handled by the function is a cause."""
+    path = tmp_path / "made_up_function.py"
+    lines = ["from verax import VeraxError", "def f(config):", "    if config['inside']:"]
+    lines += ["        try:", "            int('a text')", "        except ValueError as error:"]
+    lines += ["            raise VeraxError(f'no number: {error}') from None"]
+    lines += ["    raise VeraxError('too few documents: add some')"]
+    path.write_text("\n".join(lines))
+    configs = [{"inside": False}, {"inside": True}]
+    try:
+        raise MemoryError
+    except MemoryError:
+        results = grid(f"{path}:f", configs, tmp_path / "out")
+    records = sorted(results.failures.values(), key=lambda record: record["error"])
+    assert [record["reason"] for record in records] == ["error", "error"]
+    assert [record["error"] for record in records] == [
+        "no number: ValueError",
+        "too few documents: add some",
+    ]
+
+
 @pytest.mark.parametrize(
     ("returned", "code"),
     [

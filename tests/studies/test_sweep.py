@@ -232,8 +232,7 @@ def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax
 
 
 @pytest.mark.slow
-def test_options_reach_whom_they_are_for(corpus: verax.Corpus) -> None:
-    seen = []
+def test_options_reach_whom_they_are_for(corpus: verax.Corpus, tmp_path: Path) -> None:
     found = verax.sweep(
         corpus,
         [0.5],
@@ -243,11 +242,10 @@ def test_options_reach_whom_they_are_for(corpus: verax.Corpus) -> None:
         max_tokens=50,
         entropy_of="gradient-detached",
         influence="frobenius",
-        done=lambda lam, seed, verdict: seen.append((lam, seed, verdict)),
+        keep=tmp_path,
         **TINY,
     )
-    ((lam, seed, verdict),) = seen
-    assert (lam, seed) == (0.5, 0)
+    (verdict,) = verax.open_study(tmp_path).verdicts(lam=0.5, seed=0).values()
     assert verdict.manifest["split"] == "validation"
     assert verdict.manifest["documents"] == 4
     assert verdict.manifest["model"]["options"]["lam"] == 0.5
@@ -261,6 +259,13 @@ def test_options_reach_whom_they_are_for(corpus: verax.Corpus) -> None:
         "dispersion.entropy.gradient-detached.mean",
         "dispersion.entropy.influence@frobenius.mean",
     }
+
+
+@pytest.mark.slow
+def test_worker_processes_give_the_same_sweep(corpus: verax.Corpus, swept: Sweep) -> None:
+    found = verax.sweep(corpus, [-1, 0.5], [0, 3], engine="local", workers=2, **TINY)
+    pd.testing.assert_frame_equal(found.instances, swept.instances)
+    assert found.manifest == swept.manifest
 
 
 @pytest.mark.slow
@@ -481,25 +486,6 @@ def test_the_default_lams_go_from_flat_to_sparse() -> None:
     assert list(LAMS) == sorted(set(LAMS))
     assert LAMS[0] < 0 in LAMS
     assert all(lam < 1 for lam in LAMS)
-
-
-@pytest.mark.slow
-def test_every_call_that_is_done_is_told(
-    corpus: verax.Corpus, swept: Sweep, kept: Path, tmp_path: Path
-) -> None:
-    """Points that were kept too, so that a display shows all of them."""
-    told: list[tuple[float, int]] = []
-
-    def done(lam: float, seed: int, verdict: verax.Verdict) -> None:
-        told.append((lam, seed))
-
-    settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
-    verax.sweep(corpus, [0.5], [1, 0], done=done, **settings, **TINY)
-    assert told == [(0.5, 1), (0.5, 0)]
-    told.clear()
-    shutil.copytree(kept, tmp_path / "points")
-    verax.sweep(corpus, [0.5, -1], [3, 0], keep=tmp_path / "points", done=done, **TINY)
-    assert told == [(0.5, 3), (0.5, 0), (-1.0, 3), (-1.0, 0)]
 
 
 def test_each_lam_is_held_against_another_document_by_document() -> None:

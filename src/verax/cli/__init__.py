@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from verax.cli import (
     adversary,
-    audit,
     calibrate,
     compare,
     completion,
@@ -18,7 +17,6 @@ from verax.cli import (
     exams,
     explain,
     pack,
-    papers,
     predict,
     report,
     run,
@@ -38,7 +36,7 @@ __all__ = ["main"]
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, audit, calibrate, report, completion),
+    *(run, pack, sweep, adversary, calibrate, report, completion),
 )
 
 

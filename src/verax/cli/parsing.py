@@ -16,7 +16,7 @@ from verax.exams.planning import variants_of
 from verax.exams.registry import EXAMS
 from verax.options import check, hints, kind_of, parse
 from verax.plugin_files import import_file
-from verax.studies.grid.located import Problems, read_json, read_yaml
+from verax.studies.grid.source import Problems, read_json, read_yaml
 
 
 class Parser(argparse.ArgumentParser):
@@ -255,20 +255,20 @@ def read_config(path: str) -> dict[str, Any]:
     read = read_json if path.endswith(".json") else read_yaml
     content = read(text.removeprefix("\ufeff"), problems, "a config")
     problems.refuse()
-    if content is None or not isinstance(content.value, dict):
+    if not isinstance(content, dict):
         raise VeraxError(
             f"config {path} must be names and values, such as encoder: conv", code="file.malformed"
         )
     values: dict[str, Any] = {}
-    for name, part in content.value.items():
+    for name, value in content.items():
         option = name.replace("-", "_")
         if option in values:
             problems.add(
                 f"option {option!r:.60} is given already, written otherwise",
-                part.key,
+                (name,),
                 code="option.duplicate",
             )
-        values[option] = part.plain()
+        values[option] = value
     problems.refuse()
     return values
 

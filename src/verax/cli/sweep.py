@@ -21,7 +21,6 @@ from verax.exams.dispersion.exam import DispersionOptions
 from verax.exams.dispersion.measures import ENTROPY
 from verax.exams.registry import find_place
 from verax.exams.titles import measure_title
-from verax.exams.verdict import Verdict
 from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
@@ -76,14 +75,6 @@ def run(args: argparse.Namespace) -> None:
     check_out(args, Sweep.owns)
     corpus = load_shown(args.corpus, **given_options(args, CorpusOptions, Planted))
 
-    def done(lam: float, seed: int, verdict: Verdict) -> None:
-        means = verdict.document_values().groupby("measure")["value"].mean()
-        accuracy, support = 100 * means.get(ACCURACY, float("nan")), means[SUPPORT_SHARE]
-        say(
-            f"λ {lam:g}, seed {seed}: accuracy {accuracy:.1f}%, {support:.0%} of items with weight",
-            "dim",
-        )
-
     sweep = run_sweep(
         corpus,
         lams,
@@ -93,7 +84,6 @@ def run(args: argparse.Namespace) -> None:
         device=args.device,
         progress=True,
         keep=f"{Path(args.out)}.points" if args.out else None,
-        done=done,
         **given_options(args, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
     )
     keep(args, lambda out: sweep.save(out, overwrite=args.overwrite))

@@ -3,6 +3,7 @@
 from verax.exams import builtin as builtin  # registers the exams of this package
 from verax.exams.exam import Exam
 from verax.exams.examine import examine
+from verax.exams.judgement.headline import LEAST_DOCUMENTS
 from verax.exams.judgement.judgement import Judgement, judge
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.planning import Planned, plan
@@ -12,6 +13,7 @@ from verax.exams.verdict import Verdict, load_verdict
 
 __all__ = [
     "EXAMS",
+    "LEAST_DOCUMENTS",
     "Exam",
     "Judgement",
     "LimitSet",

@@ -7,6 +7,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,8 +19,9 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.plugin_files import PluginFile, import_plugins, imported_plugins, resolve
 from verax.progress import Reporting
-from verax.schema import SchemaError, record, text, whole
+from verax.schema import SchemaError, mapping, record, text, whole
 from verax.studies.engines import engine
+from verax.studies.function_inputs import FileInput
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.cell import check_cell as check_study_cell
 from verax.studies.grid.study import Hardware
@@ -38,15 +40,17 @@ class FunctionCell:
         function: its name, `module:function`, without the folders of a file.
         version: its version; see `verax.run_grid`.
         config: the argument, a mapping of JSON.
+        inputs: hashes of what else it reads, by parameter.
     """
 
     function: str
     version: int
     config: Mapping[str, Any] = field(hash=False)
+    inputs: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @cached_property
     def key(self) -> str:
-        """A hash of the function's name, its version and the configuration."""
+        """A hash of the function's name, its version, the configuration and the inputs."""
         values = json.dumps(
             self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True
         )
@@ -58,10 +62,11 @@ class FunctionCell:
 
     def to_json(self) -> dict[str, Any]:
         """The cell as it is stored."""
-        return {"function": self.function, "version": self.version, "config": dict(self.config)}
+        values = {"function": self.function, "version": self.version, "config": dict(self.config)}
+        return {**values, "inputs": dict(self.inputs)} if self.inputs else values
 
 
-_SCHEMA = record({"function": text, "version": whole(1)})
+_SCHEMA = record({"function": text, "version": whole(1)}, {"inputs": mapping(text)})
 
 
 AnyCell = Cell | FunctionCell
@@ -78,7 +83,8 @@ def check_cell(values: Any, where: str, key: str) -> None:
         check_study_cell(values, where, key)
         return
     _SCHEMA(values, where)
-    if set(values) != {"function", "version", "config"} or not isinstance(values["config"], dict):
+    names = {"function", "version", "config"}
+    if set(values) - {"inputs"} != names or not isinstance(values["config"], dict):
         raise SchemaError(f"{where} is no function with its configuration")
     if FunctionCell(**values).key != key:
         raise SchemaError(f"{where} is of another cell than {key}")
@@ -91,11 +97,17 @@ class FunctionJob:
     Attributes:
         cell: the function and its argument.
         name: the name by which a worker imports the function.
+        files: its inputs by parameter, except a corpus.
+        corpus: the parameter that takes the corpus; empty if it needs none.
+        max_tokens: passed to a function that has a parameter of this name, if it is not None.
         plugins: files that a worker imports first; by default those imported in this process.
     """
 
     cell: FunctionCell
     name: str
+    files: Mapping[str, FileInput] = field(default_factory=dict, repr=False)
+    corpus: str = ""
+    max_tokens: int | None = None
     plugins: Sequence[PluginFile] = field(default_factory=imported_plugins, repr=False)
 
     def run(
@@ -105,7 +117,7 @@ class FunctionJob:
         device: str,
         report: Callable[[engine.Progressed], None],
     ) -> engine.Finished | engine.Failed:
-        """Call the function; `corpus` is ignored."""
+        """Call the function."""
         from verax.studies.engines.machine import surroundings
         from verax.studies.engines.performing import failure
 
@@ -115,11 +127,18 @@ class FunctionJob:
             import_plugins(self.plugins)
             function = self._function()
             display = Reporting(lambda *step: report(engine.Progressed(key, *step)))
-            available = {"device": device, "progress": display}
+            available: dict[str, Any] = {"device": device, "progress": display}
+            if self.max_tokens is not None:
+                available["max_tokens"] = self.max_tokens
             accepted = inspect.signature(function).parameters
             keywords = {name: value for name, value in available.items() if name in accepted}
             config = json.loads(json.dumps(self.cell.config))
-            files = files_of(function(config, **keywords), key)
+            with ExitStack() as stack:
+                for name, file in self.files.items():
+                    keywords[name] = stack.enter_context(file.at_hand())
+                if self.corpus:
+                    keywords[self.corpus] = corpus
+                files = files_of(function(config, **keywords), key)
         except (Exception, SystemExit) as error:
             return failure(key, error)
         facts = {
@@ -143,13 +162,14 @@ class FunctionJob:
 
 @dataclass(frozen=True, eq=False)
 class FunctionGrid:
-    """A function and its configurations, for a `Runner`."""
+    """A function and its configurations, for a `Runner`; `inputs` are by their hashes."""
 
     name: str
     function: str
     cells: tuple[FunctionCell, ...] = field(repr=False)
     hardware: Hardware
     labels: Mapping[str, str] = field(repr=False)
+    inputs: Mapping[str, FileInput | Corpus] = field(default_factory=dict, repr=False)
     weights: bool = False
 
     @property
@@ -166,9 +186,13 @@ class FunctionGrid:
             "cells": {cell.key: cell.to_json() for cell in self.cells},
         }
 
-    def job(self, cell: FunctionCell) -> FunctionJob:
-        """A call of the function for a worker."""
-        return FunctionJob(cell, self.function)
+    def job(self, cell: FunctionCell) -> tuple[FunctionJob, Corpus | None]:
+        """A call of the function for a worker, and the corpus that it needs."""
+        inputs = {name: self.inputs[digest] for name, digest in cell.inputs.items()}
+        files = {name: value for name, value in inputs.items() if isinstance(value, FileInput)}
+        corpora = {name: value for name, value in inputs.items() if isinstance(value, Corpus)}
+        parameter, corpus = next(iter(corpora.items()), ("", None))
+        return FunctionJob(cell, self.function, files, parameter, self.hardware.max_tokens), corpus
 
 
 def files_of(returned: Any, key: str) -> dict[str, bytes]:

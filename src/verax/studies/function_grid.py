@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -12,16 +13,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.options import build, check
 from verax.plugin_files import function_identity, imported_plugins, resolve
-from verax.progress import is_watched
-from verax.studies.engines.local import HereEngine
 from verax.studies.function_cell import VALUES, FunctionCell, FunctionGrid
+from verax.studies.function_inputs import FileInput, corpus_digest
 from verax.studies.grid.study import Hardware
 from verax.studies.running import run as running
-from verax.studies.running.runner import Runner, run_all
-from verax.studies.running.watching import Bars, Watcher
+from verax.studies.running.runner import Runner
 from verax.studies.store.archive import open_source
 from verax.studies.store.folders import storage_folder
 from verax.studies.store.store import DAMAGED, DONE, FAILED, MISSING, Source, Store
@@ -36,6 +36,7 @@ def run_grid(
     configs: Iterable[Mapping[str, Any]],
     folder: str | os.PathLike[str],
     *,
+    inputs: Mapping[str, str | os.PathLike[str] | Corpus] | None = None,
     engine: str = "local",
     workers: int | None = None,
     device: str = "auto",
@@ -63,6 +64,9 @@ def run_grid(
             when the function returns something else for the same configuration.
         configs: mappings of JSON; the order is that of the run. Files are best named without their
             folders, because a configuration is stored as it is.
+        inputs: what the function reads in every call, by parameter: files and folders, which it
+            gets as paths, and at most one corpus. A hash of the content enters the key, and on a
+            cluster the content travels to the workers, so that a file may be moved or renamed.
         folder: where results go: a path, a URL, or a path in `filesystem`.
         engine: "local" (worker processes), "ray" (a cluster), or "here" (this process).
         workers: cells at once; by default one per core, or one per GPU.
@@ -101,29 +105,13 @@ def run_grid(
     fields = {"engine": "local" if in_process else engine, "workers": workers, "device": device}
     hardware = build(Hardware, {**fields, "threads": threads, "address": address})
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
-    grid = read_grid(function, configs, hardware)
+    grid = read_grid(function, configs, hardware, inputs or {})
     running.refuse_hardware(hardware)
     store = Store.create(folder, grid.name, grid.text, grid.resolved(), filesystem)
 
-    def run(watcher: Watcher) -> None:
+    with running.watching(grid.labels, progress) as watcher:
         runner = Runner(grid, store, watcher, budget=budget, retry_failed=retry_failed)
-        cells = runner.pending()
-        counts = (runner.ran.cells, runner.ran.kept, len(runner.ran.failed))
-        if not cells:
-            watcher.begins("nothing to run", *counts)
-            return
-        used = HereEngine(device) if in_process else running.make_engine(hardware)
-        try:
-            watcher.begins(used.describe(), *counts)
-            run_all(used, [(runner, cell) for cell in cells])
-        finally:
-            used.stop()
-
-    if is_watched() if progress is None else progress:
-        with Bars(grid.labels, lambda line: print(line, file=sys.stderr, flush=True)) as bars:  # noqa: T201
-            run(bars)
-    else:
-        run(Watcher())
+        running.run_cells(runner, here=in_process)
     return open_grid(folder, filesystem)
 
 
@@ -275,20 +263,53 @@ class GridResults:
 
 
 def read_grid(
-    function: str | Callable[..., Any], configs: Iterable[Mapping[str, Any]], hardware: Hardware
+    function: str | Callable[..., Any],
+    configs: Iterable[Mapping[str, Any]],
+    hardware: Hardware,
+    inputs: Mapping[str, str | os.PathLike[str] | Corpus],
 ) -> FunctionGrid:
-    """Check a function and its configurations, and make cells of them."""
+    """Check a function, its configurations and its inputs, and make cells of them."""
     name = function if isinstance(function, str) else _name_of(function)
-    resolve(name)
+    resolved, _ = resolve(name)
+    if inputs:
+        _refuse_parameters(resolved, inputs)
     identity = function_identity(name)
+    digests: dict[str, str] = {}
+    by_digest: dict[str, FileInput | Corpus] = {}
+    for parameter, value in inputs.items():
+        if isinstance(value, Corpus):
+            digests[parameter] = corpus_digest(value)
+            by_digest[digests[parameter]] = value
+        else:
+            file = FileInput.of(value, send=hardware.engine == "ray")
+            digests[parameter] = file.digest
+            by_digest[file.digest] = file
     cells: dict[str, FunctionCell] = {}
     for number, config in enumerate(configs, start=1):
-        cell = FunctionCell(config=_checked(config, number), **identity)
+        cell = FunctionCell(config=_checked(config, number), inputs=digests, **identity)
         cells.setdefault(cell.key, cell)
     if not cells:
         raise VeraxError("a grid needs at least one configuration", code="option.empty")
     labels = _labels(list(cells.values()))
-    return FunctionGrid(identity["function"], name, tuple(cells.values()), hardware, labels)
+    every = tuple(cells.values())
+    return FunctionGrid(identity["function"], name, every, hardware, labels, by_digest)
+
+
+def _refuse_parameters(
+    function: Callable[..., Any], inputs: Mapping[str, str | os.PathLike[str] | Corpus]
+) -> None:
+    parameters = list(inspect.signature(function).parameters.values())
+    taken = {parameters[0].name if parameters else "", "device", "progress", "max_tokens"}
+    known = {p.name for p in parameters}
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in inputs:
+        if name in taken or not (name in known or open_ended):
+            raise VeraxError(
+                f"the function has no parameter for input {name!r:.60}: give it one",
+                code="option.unknown",
+            )
+    if sum(isinstance(value, Corpus) for value in inputs.values()) > 1:
+        raise VeraxError("a grid can have one corpus among its inputs", code="option.conflict")
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -7,7 +7,7 @@ a model for each λ and seed as the cells of a study; `Sweep` is the result.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -31,7 +31,6 @@ from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names, saved_options
 from verax.portable import portable
-from verax.progress import is_watched
 from verax.results import Result
 from verax.schema import (
     COUNT,
@@ -46,11 +45,10 @@ from verax.schema import (
     whole,
 )
 from verax.statistics import correlations, describe, holm, over_seeds, paired
-from verax.studies.engines.local import HereEngine
-from verax.studies.grid.cell import Cell
-from verax.studies.grid.options import declared
+from verax.studies.grid.parse import declared
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
+from verax.studies.running.run import refuse_hardware, run_cells, watching, with_hardware
 from verax.studies.running.runner import Runner
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
@@ -303,9 +301,10 @@ def run_sweep(
     split: str = "test",
     sample: int | None = None,
     device: str = "auto",
+    engine: str = "here",
+    workers: int | None = None,
     progress: bool | None = None,
     keep: str | Path | None = None,
-    done: Callable[[float, int, Verdict], None] = lambda lam, seed, verdict: None,
     **options: Any,
 ) -> Sweep:
     """Train and examine a sparsegen model for each λ and seed.
@@ -318,10 +317,11 @@ def run_sweep(
         split: the documents to examine.
         sample: examine only so many of them, the same for all models.
         device: auto, cpu, cuda or cuda:1.
+        engine: "here" (this process), "local" (worker processes), or "ray" (a cluster).
+        workers: models at once; by default one per core, or one per GPU.
         progress: show progress bars; by default on a terminal and in a notebook.
         keep: a folder for the study, to which each model's results are saved when it is done. A
             later call with this folder resumes an interrupted sweep; `verax.open` opens it.
-        done: called with λ, seed and verdict of each model, resumed ones too.
         options: options of models, training and exams.
 
     Returns:
@@ -360,15 +360,19 @@ def run_sweep(
     if not isinstance(corpus, Corpus):
         corpus = load_corpus(corpus)
     study = _study_over(corpus, lams, seeds, by_exam, split, sample, trained)
-    watched = is_watched() if progress is None else progress
-    verdicts: dict[Point, Verdict] = {}
+    here = engine == "here"
+    fields = {"engine": "local" if here else engine, "workers": workers, "device": device}
+    study = with_hardware(study, fields)
+    refuse_hardware(study.hardware)
     scratch: AbstractContextManager[str | Path]
     scratch = tempfile.TemporaryDirectory(prefix="verax-") if keep is None else nullcontext(keep)
-    with scratch as folder:
-        for cell, verdict in _performed(study, folder, device, watched):
-            point = float(cell.model["lam"]), cell.seed
-            verdicts[point] = verdict
-            done(*point, verdict)
+    with scratch as folder, watching(study.labels, progress) as watcher:
+        store = Store.create(folder, study.name, study.text, study.resolved())
+        run_cells(Runner(study, store, watcher, retry_failed=True, fail_fast=True), here=here)
+        results = open_study(folder)
+        verdicts = {
+            (float(cell.model["lam"]), cell.seed): results.verdict(cell.key) for cell in study.cells
+        }
     sweep = sweep_of(verdicts)
     manifest = {**sweep.manifest, "split": split, "sample": sample, "exams": exams}
     recorded = recorded_config(corpus)
@@ -404,26 +408,6 @@ def _study_over(
         "hardware": {"max_tokens": options.get("max_tokens")},
     }
     return read_study(source, in_memory=[corpus])
-
-
-def _performed(
-    study: Study, folder: str | Path, device: str, progress: bool
-) -> Iterator[tuple[Cell, Verdict]]:
-    """Yield the cells in order with their verdicts; run those that the folder does not have."""
-    store = Store.create(folder, study.name, study.text, study.resolved())
-    runner = Runner(study, store, retry_failed=True)
-    waiting = {cell.key for cell in runner.pending()}
-    for cell in study.cells:
-        if cell.key in waiting:
-            runner.run(HereEngine(device, progress), [cell])
-        failure = runner.ran.failed.get(cell.key)
-        if failure is not None:
-            error = VeraxError(
-                f"{study.labels[cell.key]}: {failure['error']}", code="study.cell-failed"
-            )
-            error.add_note(str(failure["traceback"]))
-            raise error
-        yield cell, open_study(folder).verdict(cell.key)
 
 
 def _several(name: str, values: Any) -> list[Any]:

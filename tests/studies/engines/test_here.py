@@ -11,13 +11,14 @@ from running import finished, lasting
 import verax
 from support.errors import raises
 from support.internals import perform
-from verax.studies import Finished, HereEngine, Job
+from verax.studies import Finished, HereEngine, Job, Progressed
 
 
 @pytest.mark.slow
 def test_a_cell_is_run_when_it_is_waited_for(small: verax.Corpus) -> None:
     job = Job(cell(small))
-    engine = HereEngine("cpu", progress=True)
+    told: list[Progressed] = []
+    engine = HereEngine("cpu", told.append)
     assert (engine.free, engine.workers, engine.wait(0)) == (1, 1, [])
     engine.submit(job, small)
     assert engine.free == 0
@@ -27,6 +28,7 @@ def test_a_cell_is_run_when_it_is_waited_for(small: verax.Corpus) -> None:
     assert isinstance(event, Finished)
     assert lasting(event) == lasting(finished(perform(job, small, device="cpu")))
     assert engine.free == 1
+    assert told[-1].what == "writing"
     assert "cpu" in engine.describe()
 
 

@@ -38,7 +38,7 @@ THREE = "{planted: {documents: 60, length: 12, classes: 3}}"
         ),
         (
             "corpora: SMALL\nmodels:\n  grounding: tying\n  strength: auto\n  strengths: '1,x'\n",
-            ("lines 3, 4, 5", "option.wrong-type", "strengths", "x"),
+            ("line 5", "option.wrong-type", "strengths", "x"),
         ),
         (
             f"corpora:\n- {THREE}\nmodels:\n  head: sigmoid\n",
@@ -50,7 +50,7 @@ THREE = "{planted: {documents: 60, length: 12, classes: 3}}"
         ),
         (
             "corpora: SMALL\nmodels:\n  encoder: transformer\n  heads: 7\n",
-            ("lines 3, 4", "option.conflict", "hidden_size", "100"),
+            ("line 4", "option.conflict", "hidden_size", "100"),
         ),
         (
             "corpora: SMALL\nmodels:\n  encoder: conv\n  layers: [1, 2]\n",

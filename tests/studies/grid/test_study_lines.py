@@ -10,14 +10,7 @@ import yaml
 from study_files import refused, study
 
 from support.errors import assert_names, raises
-from verax.studies.grid.located import (
-    MOST_VALUES,
-    Problems,
-    large,
-    located,
-    read_json,
-    read_yaml,
-)
+from verax.studies.grid.source import MOST_VALUES, Problems, plain, read_json, read_yaml
 
 
 def read(text: str) -> object:
@@ -25,7 +18,7 @@ def read(text: str) -> object:
     found = read_yaml(text, problems)
     problems.refuse()
     assert found is not None
-    return found.plain()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -51,22 +44,24 @@ def test_keys_are_text_and_dates_too() -> None:
     }
 
 
-def test_every_key_and_value_knows_its_line() -> None:
-    found = read_yaml("a: 1\nb:\n  - x\n  - c:\n      y\n", Problems())
-    assert found is not None
-    assert {key: part.key.line for key, part in found.value.items()} == {"a": 1, "b": 2}
-    first, second = found.value["b"].value
-    assert (first.location.line, second.value["c"].key.line, second.value["c"].location.line) == (
-        3,
-        4,
-        5,
-    )
+def test_every_path_has_a_line() -> None:
+    problems = Problems()
+    read_yaml("a: 1\nb:\n  - x\n  - c:\n      y\n", problems)
+    assert problems.lines == {
+        (): 1,
+        ("a",): 1,
+        ("b",): 2,
+        ("b", 0): 3,
+        ("b", 1): 4,
+        ("b", 1, "c"): 4,
+    }
 
 
-def test_an_alias_stands_where_its_value_wlocated() -> None:
-    found = read_yaml("a: &x 7\nb:\n  *x\n", Problems())
-    assert found is not None
-    assert found.value["b"].location.line == 1
+def test_what_an_alias_names_has_the_lines_where_it_was_written() -> None:
+    problems = Problems()
+    read_yaml("a: &x\n  b: 1\n  c: 2\nd: *x\ne:\n  <<: *x\n  c: 3\n", problems)
+    lines = [problems.lines[path] for path in [("d",), ("d", "b"), ("e",), ("e", "b"), ("e", "c")]]
+    assert lines == [4, 2, 5, 2, 7]
 
 
 @pytest.mark.parametrize(
@@ -185,19 +180,21 @@ def test_anchors_work_in_a_study(tmp_path: Path) -> None:
 def test_json_is_read_with_lines_and_tabs() -> None:
     problems = Problems("study.json")
     found = read_json('{\n\t"a": [1, 2.5, "x\\ty", null, true],\n\t"b": {"c": 1e-3}\n}', problems)
-    assert found is not None
-    assert found.plain() == {"a": [1, 2.5, "x\ty", None, True], "b": {"c": "1e-3"}}
-    assert found.value["b"].key.line == 3
+    assert found == {"a": [1, 2.5, "x\ty", None, True], "b": {"c": "1e-3"}}
+    assert problems.lines[("b",)] == 3
     assert read_json('{\n"a": 1,\n}', problems) is None
     with raises("file.malformed", "study.json line 3"):
         problems.refuse()
 
 
 def test_values_from_python_have_paths() -> None:
-    found = located({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"}, "")
-    assert found.plain() == {"models": {"lr": [0.1, 0.2]}, "path": "x/y"}
-    assert found.value["models"].value["lr"].value[1].location.path == "models.lr[1]"
+    found = plain({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"})
+    assert found == {"models": {"lr": [0.1, 0.2]}, "path": "x/y"}
+    assert Problems().place(("models", "lr", 1)) == "models.lr[1]"
 
 
-def test_large_numbers_are_told_shortly() -> None:
-    assert large(2**50_000) == "about 10^15052"
+def test_a_grid_of_more_cells_than_can_be_written_is_refused(tmp_path: Path) -> None:
+    axes = "".join(f"  {{}}: {list(range(2, 2002, 2))}\n" for _ in range(6))
+    widths = [f"{of}_size" for of in ("hidden", "embedding", "attention", "feedforward", "batch")]
+    (problem,) = refused(tmp_path, "corpora: SMALL\nmodels:\n" + axes.format(*widths, "epochs"))
+    problem.check("study.yaml", "study.too-large", "10^15")

@@ -204,7 +204,7 @@ def test_each_corpus_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         loaded.append(name)
         return verax.load_corpus(name, **options)
 
-    monkeypatch.setattr("verax.studies.grid.sections.load_corpus", load)
+    monkeypatch.setattr("verax.studies.grid.expand.load_corpus", load)
     text = "corpora: [{planted: {documents: 60, epochs: 1}}, {planted: {documents: 60}}]\n"
     found = study(tmp_path, text)
     assert loaded == ["planted"]

@@ -17,7 +17,7 @@ from support.internals import Event, perform
 from support.internals import running_run as running
 from verax.corpora import Corpus
 from verax.studies import Failed, Hardware, Job, Store, Study, read_study
-from verax.studies.grid import sections as reading
+from verax.studies.grid import expand as reading
 from verax.studies.running import runner
 from verax.studies.running.run import run, run_several
 from verax.studies.running.watching import Watcher

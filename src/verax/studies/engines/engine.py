@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
 from verax.plugin_files import PluginFile, imported_plugins
 from verax.studies.grid.cell import Cell
 
@@ -108,6 +109,17 @@ class Failed:
     halved: bool = False
     kept: str | None = None
     code: str | None = None
+
+
+class CellError(VeraxError):
+    """A cell failed that the rest of a result depends on; `reason` is that of the failure."""
+
+    code = "study.cell-failed"
+
+    def __init__(self, label: str, failure: Mapping[str, Any]) -> None:
+        super().__init__(f"{label}: {failure['error']}", code=failure.get("code"))
+        self.reason = str(failure["reason"])
+        self.add_note(str(failure.get("traceback")))
 
 
 Event = Progressed | Finished | Failed

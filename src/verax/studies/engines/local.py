@@ -6,11 +6,11 @@ import math
 import os
 import queue
 import weakref
+from collections.abc import Callable
 
 from verax.corpora.corpus import Corpus
 from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.progress import Progress
 from verax.studies.engines import engine, mps
 from verax.studies.engines.machine import cores, gpu_name, gpus
 from verax.studies.engines.worker import EventQueue, WorkerProcess, end
@@ -20,14 +20,22 @@ from verax.studies.grid.study import Hardware
 class HereEngine:
     """An engine that runs cells one by one in the current process.
 
-    An interruption ends the current cell and propagates. With `progress`, bars show its progress.
+    An interruption ends the current cell and propagates.
+
+    Args:
+        device: auto, cpu, cuda or cuda:1.
+        report: called with the progress of a cell.
     """
 
     workers = 1
 
-    def __init__(self, device: str = "auto", progress: bool = False) -> None:
+    def __init__(
+        self,
+        device: str = "auto",
+        report: Callable[[engine.Progressed], None] = lambda progress: None,
+    ) -> None:
         self._device = str(resolve_device(device))
-        self._progress = progress
+        self._report = report
         self._waiting: list[tuple[engine.Runnable, Corpus | None]] = []
 
     @property
@@ -46,12 +54,7 @@ class HereEngine:
         if not self._waiting:
             return []
         job, corpus = self._waiting.pop()
-        with Progress(self._progress) as display:
-
-            def show(progress: engine.Progressed) -> None:
-                display.tell(progress.what, progress.done, progress.total, progress.note)
-
-            return [job.run(corpus, device=self._device, report=show)]
+        return [job.run(corpus, device=self._device, report=self._report)]
 
     def stop(self) -> None:
         self._waiting.clear()

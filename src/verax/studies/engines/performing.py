@@ -213,6 +213,7 @@ def failure(key: str, error: BaseException) -> engine.Failed:
         text = f"{kind}: {engine.first_line(error)}" if text else kind
     reason = engine.OUT_OF_MEMORY if is_out_of_memory(error) else engine.ERROR
     reason = engine.DIVERGED if isinstance(error, Diverged) else reason
+    reason = error.reason if isinstance(error, engine.CellError) else reason
     words = "".join(traceback.format_exception(error))
     return engine.Failed(key, reason, text, words, kept=message_without_texts(error), code=code)
 

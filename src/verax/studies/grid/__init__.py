@@ -1,7 +1,7 @@
 """A study file and its cells: what is to be run, checked before anything is.
 
-`reading.py` has it all in order: values with their lines (`located.py`), section by section
-(`plan.py`), options crossed (`crossing.py`, `expanding.py`), what cannot be (`refusing.py`), cells.
+A file becomes plain data with a table of lines (`source.py`), is checked section by section
+(`parse.py`) and expanded to cells (`expand.py`). All problems are raised together.
 """
 
 from verax.studies.grid.cell import Cell

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from verax.corpora.corpus import Corpus
+from verax.corpora.loading import load_corpus
 from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.corpora.saved import CONFIG as CORPUS
+from verax.errors import VeraxError
 from verax.exams.described import exam_options, model_options
 from verax.exams.registry import EXAMS
 from verax.models.options import ModelOptions
@@ -31,6 +37,7 @@ from verax.schema import (
     unknown,
     whole,
 )
+from verax.studies.grid.loader import LOADER, Loader
 from verax.training.adversary import DEFAULTS as ADVERSARY_DEFAULTS
 from verax.training.options import TrainingOptions
 
@@ -96,14 +103,76 @@ class Cell:
         """
         return self._hash()
 
+    def load_corpus(self, *, trusted: bool = False) -> Corpus:
+        """Load the corpus of the cell as it was read for it.
+
+        Args:
+            trusted: whether a function that the cell names as the corpus's `loader` may be run.
+                Results are data; set this only for results of your own.
+
+        Raises:
+            VeraxError: the corpus at hand has other texts or labels, or a function loads it.
+        """
+        options = dict(self.corpus)
+        name, loader = options.pop("corpus"), options.pop(LOADER, None)
+        if loader is not None and not trusted:
+            raise VeraxError(
+                f"corpus {name!r} is loaded by {loader}, which is run only with trusted=True",
+                code="corpus.not-at-hand",
+            )
+        if loader is not None:
+            corpus = Loader.named(loader).load(name, options)
+        else:
+            corpus = load_corpus(name, **options)
+        if corpus.fingerprint != self.fingerprint:
+            raise VeraxError(
+                f"corpus {corpus.name!r} differs from the cell's in its texts or labels: put the "
+                "one that the cell was run with into $VERAX_DATA",
+                code="corpus.changed",
+            )
+        return corpus
+
+    def run(
+        self,
+        corpus: Corpus | None = None,
+        *,
+        device: str = "auto",
+        max_tokens: int | None = None,
+    ) -> tuple[dict[str, pd.DataFrame], Mapping[str, Any]]:
+        """Train the cell's model, examine it, and return what a study would store.
+
+        Args:
+            corpus: the corpus of the cell; loaded if not given.
+            device: where to run, such as "cpu" or "cuda:1"; "auto" uses a GPU if there is one.
+            max_tokens: tokens of a batch of documents that are examined.
+
+        Returns:
+            The tables by name, such as `summary` and `history`, and the facts of the cell's
+            manifest: versions, device, seconds, scores on the test split.
+
+        Raises:
+            VeraxError: the cell failed.
+        """
+        from verax.device import resolve_device
+        from verax.studies.engines.engine import Failed, Job
+
+        corpus = self.load_corpus() if corpus is None else corpus
+        job = Job(self, max_tokens=max_tokens)
+        chosen = str(resolve_device(device))
+        ended = job.run(corpus, device=chosen, report=lambda progressed: None)
+        if isinstance(ended, Failed):
+            raise VeraxError(ended.error, code=ended.code or "study.cell-failed")
+        tables = {
+            name.removesuffix(".parquet"): pd.read_parquet(io.BytesIO(content))
+            for name, content in ended.files.items()
+            if name.endswith(".parquet")
+        }
+        return tables, ended.facts
+
     @property
     def is_trained(self) -> bool:
         """Whether the cell trains its model."""
         return SOURCE not in self.model
-
-    @property
-    def _is_planted(self) -> bool:
-        return str(self.corpus.get("corpus")).partition(":")[0] == "planted"
 
     @property
     def is_current(self) -> bool:
@@ -116,12 +185,9 @@ class Cell:
         return self._hash(of_exams=False)
 
     def _hash(self, of_exams: bool = True) -> str:
-        of_corpus = defaults_of(Planted) if self._is_planted else {}
         values: dict[str, Any] = {
             "rule": RULE,
-            "corpus": _changed(
-                _portable_corpus(self.corpus), {**defaults_of(CorpusOptions), **of_corpus}
-            ),
+            "corpus": _changed(_portable_corpus(self.corpus), self._corpus_defaults),
             "fingerprint": self.fingerprint,
             "model": {name: value for name, value in self.model.items() if name != SOURCE},
             "training": _changed(self.training, defaults_of(TrainingOptions)),
@@ -149,6 +215,18 @@ class Cell:
         )
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    @property
+    def _corpus_options(self) -> Sequence[type]:
+        """Where the options of the corpus are declared; those of a user's function are not."""
+        if LOADER in self.corpus:
+            return ()
+        planted = str(self.corpus.get("corpus")).partition(":")[0] == "planted"
+        return (CorpusOptions, Planted) if planted else (CorpusOptions,)
+
+    @property
+    def _corpus_defaults(self) -> dict[str, Any]:
+        return {n: v for cls in self._corpus_options for n, v in defaults_of(cls).items()}
+
     def _changed_of(self, exam: str) -> dict[str, Any]:
         defaults = defaults_of(EXAMS[exam].options_class) if exam in EXAMS else {}
         return _changed(self.exams[exam], defaults)
@@ -156,9 +234,8 @@ class Cell:
     def _declared_versions(self) -> dict[str, int]:
         """Versions other than 1 that exams and options of this cell declare."""
         found = {f"exams.{name}": EXAMS[name].version for name in self.exams if name in EXAMS}
-        found |= _versions_of(CorpusOptions, "corpus")
-        if self._is_planted:
-            found |= _versions_of(Planted, "corpus")
+        for options in self._corpus_options:
+            found |= _versions_of(options, "corpus")
         if self.is_trained:
             found |= _versions_of(ModelOptions, "model")
             found |= _versions_of(TrainingOptions, "training")

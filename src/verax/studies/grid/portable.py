@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, cause_of
 from verax.portable import file_name, portable, without_folders
 
 _SOURCE = re.compile(r'(?<=File ")([^"\n]+)(?=", line )')
@@ -32,9 +32,9 @@ def message_without_texts(error: BaseException) -> str:
     """
     if not isinstance(error, VeraxError):
         return type(error).__name__
-    message, cause = " ".join(str(error).split()), error.__cause__ or error.__context__
+    message, cause = " ".join(str(error).split()), cause_of(error)
     while isinstance(cause, VeraxError):
-        cause = cause.__cause__ or cause.__context__
+        cause = cause_of(cause)
     if cause is not None:
         message = f"{_MESSAGE_OF_ANOTHER.split(message)[0]}: {type(cause).__name__}"
     return _QUOTED.sub("…", message)

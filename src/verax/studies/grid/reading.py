@@ -1,4 +1,4 @@
-"""`read_study`: from a file to checked cells, before anything runs."""
+"""From a file to checked cells, before anything runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ import yaml
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.options import check_path
-from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
-from verax.studies.grid.located import Problems, located, read_json, read_yaml
-from verax.studies.grid.outside import outside_cells
-from verax.studies.grid.plan import read_plan
-from verax.studies.grid.refusing import refuse_unstorable
-from verax.studies.grid.sections import load_corpora
+from verax.studies.grid.expand import (
+    cells_of,
+    combine,
+    load_corpora,
+    outside_cells,
+    read_vectors,
+    refuse,
+    refuse_unstorable,
+)
+from verax.studies.grid.parse import read_plan
+from verax.studies.grid.source import Problems, plain, read_json, read_yaml
 from verax.studies.grid.study import Study
 from verax.studies.naming import cell_labels
 
@@ -72,40 +77,35 @@ def read_study(
         check_path("the study", source)
     if isinstance(source, Mapping):
         problems, name = Problems(), "study"
-        content = located(source, "")
-        text = _as_text(content.plain())
+        content = plain(source)
+        text = _as_text(content)
     else:
         file, text = _read(source)
         is_file = Path(file).suffix.lower() in _SUFFIXES
         problems, name = Problems(file), Path(file).stem if is_file else file
-        parsed = (read_json if file.endswith(".json") else read_yaml)(text, problems)
-        if parsed is None and not len(problems):
-            problems.add(
-                "the file is empty: at least corpora is needed, such as corpora: sst",
-                code="file.empty",
-            )
-        if parsed is None:
+        content = (read_json if file.endswith(".json") else read_yaml)(text, problems)
+        if content is None:
+            if not len(problems):
+                problems.add(
+                    "the file is empty: at least corpora is needed, such as corpora: sst",
+                    code="file.empty",
+                )
             problems.refuse()
-        assert parsed is not None
-        content = parsed
     plan = read_plan(
         content, name, problems, corpora=corpora, seeds=seeds, exams=exams, changed=changed
     )
     all_corpora: Sequence[Corpus | None] | None = in_memory
     if all_corpora is None:
-        all_corpora = load_corpora(plan.readings, problems, progress, loaded)
+        all_corpora = load_corpora(plan.corpora, problems, progress, loaded)
     combined = combine(plan, all_corpora, problems)
-    hashes, widths = read_files(combined, problems, progress)
+    hashes, widths = read_vectors(combined, problems, progress)
     refuse(plan, combined, widths, problems)
-    documents = {"split": plan.options.split, "sample": plan.options.sample}
-    outside = outside_cells(plan.outside, all_corpora, plan.exams, plan.seeds, documents, problems)
+    outside = outside_cells(plan, all_corpora, problems)
     problems.refuse()
     cells, notes = cells_of(plan, combined, hashes)
     cells += outside
     refuse_unstorable(cells, problems)
     problems.refuse()
-    if plan.adversaries is not None:
-        notes += plan.adversaries.notes(plan.seeds)
     return Study(
         name=plan.name,
         question=plan.options.question,

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.options import build, check
 from verax.progress import Display, is_watched, shown
 from verax.studies.engines.engine import Engine
-from verax.studies.engines.local import LocalEngine
+from verax.studies.engines.local import HereEngine, LocalEngine
 from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import work_of
-from verax.studies.running.runner import Runner, run_all
+from verax.studies.running.runner import Runner, Waiting, run_all
 from verax.studies.running.watching import Bars, Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
@@ -87,6 +89,68 @@ def run_study(
     return open_study(folder, filesystem)
 
 
+def run_studies(
+    studies: Iterable[tuple[Study | str | Path | Mapping[str, Any], str | Path]],
+    *,
+    order: Callable[[Study, Cell], Any] | None = None,
+    filesystem: Any = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    progress: bool | None = None,
+    **hardware: Any,
+) -> list[StudyResults]:
+    """Run several studies side by side, each into its own folder.
+
+    The studies share the workers, so that none of these is idle while the last cells of a study
+    finish. Cells that are done already are not run again.
+
+    Args:
+        studies: pairs of a study, as `run_study` takes it, and its folder.
+        order: sort key of a study's cell; cells with small keys start first. By default the
+            cells with the most work do.
+        filesystem: the fsspec filesystem that the folders are on; by default the local one.
+        budget: seconds after which no cell is started.
+        retry_failed: whether to run failed cells again.
+        progress: whether to show progress; None shows it on a terminal and in a notebook.
+        hardware: fields of `Hardware`, which override those of the studies.
+
+    Returns:
+        The results of each study.
+
+    >>> import tempfile, verax
+    >>> study = {
+    ...     "corpora": {"planted": {"documents": 120}},
+    ...     "training": {"epochs": 1},
+    ...     "exams": ["replacement"],
+    ... }
+    >>> encoders = ["none", "mlp"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = verax.run_studies(
+    ...         [({**study, "models": {"encoder": e}}, f"{folder}/{e}") for e in encoders],
+    ...         order=lambda study, cell: cell.seed,
+    ...         workers=1,
+    ...     )
+    ...     [study.counts for study in results]
+    [{'done': 1}, {'done': 1}]
+    """
+    progress = is_watched() if progress is None else progress
+    loaded: dict[str, Corpus] = {}
+    read = [
+        (
+            study
+            if isinstance(study, Study)
+            else read_study(study, loaded=loaded, progress=progress),
+            folder,
+        )
+        for study, folder in studies
+    ]
+    chosen = [(with_hardware(study, hardware), folder) for study, folder in read]
+    run_several(
+        chosen, filesystem, budget, retry_failed=retry_failed, progress=progress, order=order
+    )
+    return [open_study(folder, filesystem) for _, folder in chosen]
+
+
 def with_hardware(study: Study, fields: Mapping[str, Any]) -> Study:
     """The study with these fields of its hardware changed."""
     checked = build(Hardware, fields)
@@ -114,6 +178,7 @@ def run_several(
     retry_failed: bool = False,
     watcher: Watcher | None = None,
     progress: bool | Display = False,
+    order: Callable[[Study, Cell], Any] | None = None,
 ) -> list[Ran]:
     """Run what is left of several studies side by side, each into its own folder.
 
@@ -121,12 +186,11 @@ def run_several(
     they run is what the first of them says. `progress` shows corpora being tokenised, and bars
     where there is no watcher.
     """
-    if watcher is None and progress is True:
+    if watcher is None:
         labels = {key: label for study, _ in studies for key, label in study.labels.items()}
-        with Bars(labels, lambda line: print(line, file=sys.stderr, flush=True)) as bars:  # noqa: T201
-            return run_several(studies, filesystem, budget, retry_failed, bars, progress)
+        with watching(labels, progress is True) as shown_as:
+            return run_several(studies, filesystem, budget, retry_failed, shown_as, progress, order)
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
-    watcher = watcher or Watcher()
     hardware = studies[0][0].hardware
     refuse_hardware(hardware)
     runners = []
@@ -151,10 +215,54 @@ def run_several(
         watcher.says("no GPU here: mps and cells_per_gpu have no effect in this run")
     try:
         watcher.begins(engine.describe(), *counts)
-        run_all(engine, in_order(waiting, seed_by_seed=budget is not None))
+        waiting = in_order(waiting, seed_by_seed=budget is not None)
+        if order is not None:
+            waiting.sort(key=lambda pair: order(_study(pair[0]), pair[1]))
+        run_all(engine, waiting)
     finally:
         engine.stop()
     return all_ran
+
+
+@contextmanager
+def watching(labels: Mapping[str, str], progress: bool | None) -> Iterator[Watcher]:
+    """A watcher that draws bars, or one that shows nothing.
+
+    Args:
+        labels: names of cells by key.
+        progress: whether to draw; None draws on a terminal and in a notebook.
+    """
+    if is_watched() if progress is None else progress:
+        with Bars(labels, lambda line: print(line, file=sys.stderr, flush=True)) as bars:  # noqa: T201
+            yield bars
+    else:
+        yield Watcher()
+
+
+def run_cells(
+    runner: Runner, *, here: bool, revise: Callable[[Waiting], Waiting] | None = None
+) -> None:
+    """Run what is left of one study or grid.
+
+    Args:
+        runner: the runner.
+        here: whether cells run in this process, whatever the hardware options say.
+        revise: see `run_all`; called first if nothing is left.
+    """
+    waiting: Waiting = [(runner, cell) for cell in runner.pending()]
+    if not waiting and revise is not None:
+        waiting = revise(waiting)
+    hardware, watcher, ran = runner.study.hardware, runner.watcher, runner.ran
+    counts = (ran.cells, ran.kept, len(ran.failed))
+    if not waiting:
+        watcher.begins("nothing to run", *counts)
+        return
+    engine = HereEngine(hardware.device, watcher.progresses) if here else make_engine(hardware)
+    try:
+        watcher.begins(engine.describe(), *counts)
+        run_all(engine, waiting, revise)
+    finally:
+        engine.stop()
 
 
 def make_engine(hardware: Hardware) -> Engine:

@@ -23,6 +23,7 @@ from verax.models.saving import FILES
 from verax.studies.engines.engine import (
     LOST,
     OUT_OF_MEMORY,
+    CellError,
     Engine,
     Event,
     Failed,
@@ -48,7 +49,16 @@ _PATIENCE = 0.5
 
 
 class Runner:
-    """One run of a study into a store. `budget` is in seconds: no cell is begun after it."""
+    """One run of a study into a store.
+
+    Args:
+        study: the study or grid.
+        store: its store.
+        watcher: is called as the run goes on.
+        budget: seconds after which no cell is started.
+        retry_failed: whether cells that failed in an earlier run are run again.
+        fail_fast: whether a failed cell ends the run with `CellError`.
+    """
 
     def __init__(
         self,
@@ -58,12 +68,14 @@ class Runner:
         *,
         budget: float | None = None,
         retry_failed: bool = False,
+        fail_fast: bool = False,
     ) -> None:
         self.study: Any = study
         self.store = store
         self.watcher = watcher or Watcher()
         self.deadline = None if budget is None else time.monotonic() + budget
         self.retry_failed = retry_failed
+        self.fail_fast = fail_fast
         self.ran = Ran(len(study.cells))
         self.claims: dict[str, CellLock] = {}
         self.in_flight: dict[str, AnyCell] = {}
@@ -156,7 +168,7 @@ class Runner:
         self.watcher.starts(cell.key)
         if isinstance(cell, FunctionCell):
             assert isinstance(self.study, FunctionGrid)
-            engine.submit(self.study.job(cell), None)
+            engine.submit(*self.study.job(cell))
             return
         assert isinstance(self.study, Study)
         job = Job(cell, self.study.weights, self.budgets.get(cell.key))
@@ -241,6 +253,8 @@ class Runner:
         self.store.fail(cell.key, portable_failure({**record, "error": kept}))
         self.ran.failed[cell.key] = record
         self.watcher.fails(cell.key, record)
+        if self.fail_fast:
+            raise CellError(self.study.labels.get(cell.key, cell.key), record)
 
     def _release(self, key: str) -> None:
         claim = self.claims.pop(key, None)

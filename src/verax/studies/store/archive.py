@@ -406,7 +406,10 @@ def write_archive(
             [("cell", pa.string()), ("file", pa.string()), ("bytes", pa.large_binary())]
         )
         # weights do not repeat, and nobody compares them
-        light = {"use_dictionary": ["cell", "file"], "write_statistics": ["cell", "file"]}
+        light: dict[str, Any] = {
+            "use_dictionary": ["cell", "file"],
+            "write_statistics": ["cell", "file"],
+        }
         with _writing(target / OTHERS, schema, group=1, **light) as write:
             for key, names in others.items():
                 data = [{"cell": key, "file": n, "bytes": source.file(key, n)} for n in names]
@@ -418,13 +421,13 @@ def write_archive(
         "resolved": {name: value for name, value in source.resolved.items() if name != "cells"},
         "files": {path.name: checksum_of(path.read_bytes()) for path in sorted(target.iterdir())},
     }
-    names = ("cell", "status", "config", "verdict", *_JSON)
-    schema = pa.schema([(name, pa.string()) for name in names])
+    texts = ("cell", "status", "config", "verdict", *_JSON)
+    schema = pa.schema([(name, pa.string()) for name in texts])
     metadata = {METADATA.decode(): json.dumps(about)}
     # statistics would hold a configuration twice in the footer
     with _writing(target / FIRST, schema, metadata=metadata, write_statistics=False) as write:
-        texts = [_row(source, key, rows.get(key, {}), weights) for key in cells]
-        write(pa.Table.from_pylist(texts, schema=schema))
+        lines = [_row(source, key, rows.get(key, {}), weights) for key in cells]
+        write(pa.Table.from_pylist(lines, schema=schema))
 
 
 def _row(source: Source, key: str, rows: Mapping[str, Any], weights: bool) -> dict[str, str]:

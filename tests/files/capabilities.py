@@ -149,9 +149,8 @@ def study(version: str) -> Path:
 def commit(store: Store, key: str, more: Mapping[str, bytes] | None = None) -> None:
     """Put a cell of `study` into a store, with few tables, a model, and more files beside them."""
     cell = PLACE / "swept" / "cells" / key
-    config, manifest, verdict = (
-        json.loads((cell / f"{name}.json").read_bytes())
-        for name in ("config", "manifest", "verdict")
+    manifest, verdict = (
+        json.loads((cell / f"{name}.json").read_bytes()) for name in ("manifest", "verdict")
     )
     tables = ("summary", "history", "dispersion")
     files = {f"{name}.parquet": (cell / f"{name}.parquet").read_bytes() for name in tables}
@@ -159,7 +158,7 @@ def commit(store: Store, key: str, more: Mapping[str, bytes] | None = None) -> N
     model(OLD)
     kept = {f"model/{path.name}": path.read_bytes() for path in (PLACE / "model-old").iterdir()}
     facts = {name: manifest[name] for name in manifest if name not in ABOUT_FILES}
-    store.commit(key, config, {**files, **kept, **(more or {})}, facts)
+    store.commit(key, manifest["config"], {**files, **kept, **(more or {})}, facts)
 
 
 ABOUT_FILES = ("format", "cell", "files", "left_out", "sha256")

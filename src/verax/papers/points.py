@@ -17,7 +17,7 @@ from verax.errors import VeraxError, nearest
 from verax.papers.numbers import SeedMean, combined
 from verax.papers.results import PaperResults
 from verax.papers.words import epsilon_words, lambda_words, seed_words
-from verax.studies.adversaries.measures import lambda_of
+from verax.studies.adversaries import lambda_of
 
 CORPUS = "corpus"
 

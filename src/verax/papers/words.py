@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
-from verax.studies.adversaries.measures import lambda_of, seed_of
+from verax.studies.adversaries import lambda_of, seed_of
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

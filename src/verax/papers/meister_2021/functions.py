@@ -10,7 +10,7 @@ from verax.papers.numbers import SeedMean, combined
 from verax.papers.points import Point, Value
 from verax.papers.words import lambda_words
 from verax.statistics import correlations
-from verax.studies.adversaries.measures import lambda_of
+from verax.studies.adversaries import lambda_of
 
 SUPPORT = "dispersion.documents/support_share/value"
 LEAST = 3

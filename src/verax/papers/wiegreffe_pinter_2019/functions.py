@@ -10,7 +10,7 @@ from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
 from verax.papers.numbers import SeedMean
 from verax.papers.points import Point, Value
 from verax.papers.words import epsilon_words, lambda_words
-from verax.studies.adversaries.measures import lambda_of, lambda_row
+from verax.studies.adversaries import lambda_of, lambda_row
 
 WITHOUT_BASE = ("uniform", "mlp-uniform", "mlp-own")
 """Controls that do not depend on the base: for its other seeds they are the same model again."""

@@ -24,6 +24,9 @@ from verax.studies.running.watching import Bars, Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
 
+HERE = "here"
+"""The engine that runs cells in this process."""
+
 
 def run_study(
     study: Study | str | Path | Mapping[str, Any],
@@ -86,6 +89,12 @@ def run_study(
     folder = study.name if folder is None else folder
     run(study, folder, filesystem, budget, retry_failed, watcher, progress)
     return open_study(folder, filesystem)
+
+
+def hardware_of(engine: str, **fields: Any) -> tuple[Hardware, bool]:
+    """Hardware options, checked, and whether cells run in this process (engine "here")."""
+    here = engine == HERE
+    return build(Hardware, {"engine": "local" if here else engine, **fields}), here
 
 
 def with_hardware(study: Study, fields: Mapping[str, Any]) -> Study:

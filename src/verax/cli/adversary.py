@@ -49,7 +49,7 @@ def add(verbs: Any) -> None:
         "to decide as the base does (TVD) and attend elsewhere (JSD), with weight λ on the latter. "
         "Beside them: how far attention moves when only the seed does (--others, --retrain), and "
         "models with uniform attention or under the attention of another. λ is chosen on "
-        "validation. An interrupted study with --out goes on where it stopped.",
+        "validation. With --out, an interrupted run resumes where it stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model, the base")
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the base's own]")

@@ -9,6 +9,7 @@ from importlib import import_module
 from verax.errors import VeraxError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "papers": ("research.papers.command", "run published papers again, and judge their claims"),
     "audit": ("research.audits.run", "train and examine real models, and write a page about them"),
 }
 """Command → the module whose `main` runs it, and what it does."""

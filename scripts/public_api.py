@@ -34,7 +34,6 @@ DOORS = {
     "verax.report": "Reports, charts and notebooks",
     "verax.files": "Writing files and folders atomically",
     "verax.spreadsheets": "CSV files that are safe to open in a spreadsheet",
-    "verax.papers": "Published results and their claims",
     "verax.errors": "Errors and warnings",
     "verax.cli": "The command line",
 }

@@ -32,6 +32,7 @@ SLOW_DOCTESTS = frozenset(
         "studies.adversary_models.run_adversaries",
         "studies.comparison.compare.compare",
         "studies.grid.reading.read_study",
+        "studies.running.run.run_studies",
         "studies.running.run.run_study",
         "studies.sweep.run_sweep",
     }

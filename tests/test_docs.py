@@ -26,7 +26,11 @@ FEW = 30
 MOST = {"limit": FEW, "documents": 2 * FEW, "epochs": 1, "sample": 10}
 FIRST = {"lams": 2, "seeds": 2, "retrain": 1}
 """Values of a list that are taken."""
-PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+PAGES = [
+    "README.md",
+    "research/papers.md",
+    *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+]
 
 
 def blocks(page: str, language: str) -> list[str]:

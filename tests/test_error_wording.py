@@ -21,7 +21,6 @@ from verax.errors import VeraxError
 from verax.exams import load_limits
 from verax.functional import entmax, minimal_flip_sets
 from verax.models import ModelOptions
-from verax.papers import paper
 from verax.statistics import bootstrap
 from verax.studies import read_study
 
@@ -193,7 +192,7 @@ CASES: dict[str, tuple[Callable[[], object], str, tuple[str, ...]]] = {
         "option.out-of-range",
         ("alpha is 0.5", "choose one, such as 1.5"),
     ),
-    # results, studies, papers
+    # results, studies
     "result": (lambda: verax.load_verdict("."), "result.missing", ("holds no saved verdict",)),
     "open": (lambda: verax.open("nowhere"), "file.missing", ("no folder nowhere",)),
     "study": (
@@ -205,11 +204,6 @@ CASES: dict[str, tuple[Callable[[], object], str, tuple[str, ...]]] = {
         lambda: study(workers=2),
         "study.unknown-key",
         ("'workers' does not belong here", "put it under hardware"),
-    ),
-    "paper": (
-        lambda: paper("meister"),
-        "option.unknown-value",
-        ("unknown paper 'meister'", "did you mean 'meister-2021'"),
     ),
     # statistics
     "values": (

@@ -247,15 +247,6 @@ def test_a_cell_of_a_store_is_no_verdict(study: Path) -> None:
         load_verdict(cell)
 
 
-@pytest.mark.slow
-def test_a_papers_results(tmp_path: Path) -> None:
-    found = verax.open(RESULTS / "wiegreffe-pinter-2019")
-    assert not isinstance(found, dict)
-    found.report(tmp_path / REPORT)  # type: ignore[union-attr]
-    assert "Wiegreffe" in (tmp_path / REPORT).read_text(encoding="utf-8")
-    assert "Wiegreffe" in found._repr_html_()  # type: ignore[union-attr]
-
-
 def test_the_builtin_is_still_there() -> None:
     assert verax.open is not builtins.open
     for name in ("verax", OPENING_RESULTS, OPENING, OPENING_FILES):

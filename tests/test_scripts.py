@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-import tarfile
 from pathlib import Path
 from types import ModuleType
 
@@ -69,41 +68,3 @@ def test_an_unknown_check_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         script("audit").main(["whell"])
     assert "unknown check 'whell'; expected one of: first use" in capsys.readouterr().err
-
-
-def test_a_queue_names_parts_that_are_there() -> None:
-    """A misspelt part would not be run, and nothing would say so."""
-    queue = script("run_papers")
-    for one in queue._read(SCRIPTS / "queue.yaml"):
-        known = queue.paper(one.paper).studies(one.scale)
-        for pattern in one.parts.split():
-            assert any(queue.fnmatch(part, pattern) for part in known), pattern
-
-
-def test_what_needs_strengths_waits_for_them() -> None:
-    queue = script("run_papers")
-    rules = {"best": {}}
-    assert queue._names_a_rule([{"grounding": [{"tying": {"strength": "best"}}]}], rules)
-    assert not queue._names_a_rule([{"grounding": [{"tying": {"strength": [0.1, 1]}}]}], rules)
-
-
-def test_packed_results_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = script("run_papers")
-    monkeypatch.setattr(queue, "PIECE", 4096)
-
-    def stand_in(paper: object, folder: Path, target: Path) -> None:
-        target.mkdir(parents=True)
-        (target / "cells.parquet").write_bytes(bytes(5000))
-
-    monkeypatch.setattr(queue, "pack_paper", stand_in)
-    for scale in ("full", "probes"):
-        (tmp_path / "store" / "meister-2021" / scale).mkdir(parents=True)
-    out = tmp_path / "out"
-    out.mkdir()
-    queue.pack(tmp_path / "store", out, queue.Log(out / "log.txt"))
-    pieces = sorted(out.glob("packed.tar.*"), key=lambda path: int(path.suffix[1:]))
-    assert len(pieces) > 1
-    (tmp_path / "whole.tar").write_bytes(b"".join(path.read_bytes() for path in pieces))
-    with tarfile.open(tmp_path / "whole.tar") as tar:
-        names = {name for name in tar.getnames() if name.endswith(".parquet")}
-    assert names == {f"./meister-2021/{below}cells.parquet" for below in ("", "probes/")}

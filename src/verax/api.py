@@ -25,7 +25,9 @@ from verax.studies import (
     compare,
     open_grid,
     open_study,
+    read_study,
     run_grid,
+    run_studies,
     run_study,
 )
 from verax.studies import run_adversaries as adversaries
@@ -68,8 +70,10 @@ __all__ = [
     "open_grid",
     "open_study",
     "randomisation_check",
+    "read_study",
     "report",
     "run_grid",
+    "run_studies",
     "run_study",
     "sweep",
     "train",

@@ -218,7 +218,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2, "Bad input, or not enough memory: a line on standard error for each problem."
     FINDING = (
         3,
-        "A check failed: `--fail-on`, or a cell that `verax papers verify` cannot reproduce.",
+        "A check failed: `--fail-on`, or results differ from stored ones.",
     )
     INTERNAL = 70, "An internal error of Verax; the line names a crash report."
     NOT_WRITTEN = 74, "Done, but not printed, or saved elsewhere than asked: the line says where."
@@ -473,14 +473,6 @@ CODES = {
     ),
     "package.missing": (
         "An optional package is not installed. Run the `pip install` command of the message."
-    ),
-    "paper.malformed": "The definition of a paper is inconsistent. Fix the entry in the message.",
-    "paper.unknown-name": (
-        "The paper has no such part, exhibit or claim. Choose one from the message."
-    ),
-    "paper.wrong-results": (
-        "The folder holds results of another paper, or mixes results that do not belong together. "
-        "Use one folder per paper."
     ),
     "plugin.import-failed": (
         "A plugin or a file with a model cannot be imported. Fix the error in the message."

@@ -10,20 +10,20 @@ from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
 from verax.models.saving import is_model_folder
 from verax.options import check_path
-from verax.papers import NAMES, Checked, check_paper, paper
-from verax.papers.folders import is_study
 from verax.results import open_result, saved_kind
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep, open_study
+from verax.studies.store.packed import FIRST
+from verax.studies.store.store import STORE
 
-Opened = Verdict | Mapping[str, Verdict] | StudyResults | Checked | Sweep | Adversaries | Comparison
+Opened = Verdict | Mapping[str, Verdict] | StudyResults | Sweep | Adversaries | Comparison
 """A verdict; several by the models' names; or what asks about several models by itself."""
 
 
 def open_path(path: str | Path) -> Opened:
     """What was saved in a folder, of whichever kind it is.
 
-    A verdict, a comparison, a sweep, adversaries; a study, packed or not; a paper's results,
-    checked; of a folder of verdicts, such as `verax demo` writes, these by name.
+    A verdict, a comparison, a sweep, adversaries; a study, packed or not; of a folder of
+    verdicts, such as `verax demo` writes, these by name.
 
     Args:
         path: a folder that a verax command or `save` wrote, or the URL of a study.
@@ -51,30 +51,23 @@ def open_path(path: str | Path) -> Opened:
         )
     if saved_kind(folder) is not None:
         return cast(Opened, open_result(folder))
-    if is_study(folder):
+    if _is_study(folder):
         return open_study(folder)
     inside = sorted(place for place in folder.iterdir() if place.is_dir())
-    studies = [place for place in inside if is_study(place)]
-    if studies:
-        return _paper(folder, studies)
+    if any(_is_study(place) for place in inside):
+        raise VeraxError(
+            f"{folder} holds several studies: give the folder of one of them",
+            code="option.ambiguous",
+        )
     verdicts = [place for place in inside if saved_kind(place) == Verdict.kind]
     if verdicts:
         return {place.name.removesuffix("-verdict"): Verdict.load(place) for place in verdicts}
     raise VeraxError(
         f"{path} holds nothing to show: expected what verax examine, demo, run, sweep, adversary "
-        "or compare wrote, or a paper's results",
+        "or compare wrote",
         code="result.missing",
     )
 
 
-def _paper(folder: Path, studies: list[Path]) -> Checked:
-    """The paper whose studies these are, by the folder's name or else by theirs."""
-    name = folder.resolve().name
-    if name not in NAMES:
-        name = open_study(studies[0]).name.rpartition(".")[0]
-    if name not in NAMES:
-        raise VeraxError(
-            f"{folder} holds several studies: give the folder of one of them",
-            code="option.ambiguous",
-        )
-    return check_paper(paper(name), folder)
+def _is_study(folder: Path) -> bool:
+    return (folder / FIRST).exists() or (folder / STORE).exists()

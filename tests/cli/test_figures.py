@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,9 +12,6 @@ from verax.cli import report as figures
 from verax.cli.parsing import Parser
 from verax.exams import Verdict
 from verax.exams.authoring import summary_frame
-from verax.papers import check_paper, paper
-from verax.report import Chart
-from verax.report.charts import charts_of_paper
 from verax.studies import Sweep
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -104,47 +99,3 @@ def test_refusals() -> None:
         with raises(*expected):
             call(*arguments)
     assert not Path("x").exists()
-
-
-PAPER = "wiegreffe-pinter-2019"
-KEPT = Path(__file__).parents[2] / "results" / PAPER
-
-
-@pytest.fixture(scope="module")
-def of_its_page() -> list[str]:
-    """The names of the charts of a paper's own page."""
-    checked = check_paper(paper(PAPER), KEPT)
-    return [chart.name for chart in charts_of_paper(checked)]
-
-
-@pytest.fixture(scope="module")
-def drawn_once() -> Iterator[None]:
-    """The paper's results are read, and its charts drawn, once for all formats."""
-    charts: list[Chart] = []
-    read = figures.charts_in
-
-    def charts_in(runs: Any) -> list[Chart]:
-        if runs != [str(KEPT)]:
-            return read(runs)
-        charts.extend([] if charts else read(runs))
-        return charts
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(figures, "charts_in", charts_in)
-        yield
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("drawn_once")
-@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
-def test_a_paper(
-    kind: str, start: bytes, of_its_page: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of the results kept here: a file for each chart of the paper's own page."""
-    call(str(KEPT), "--format", kind, "--out", "figures")
-    files = {path.name: path.read_bytes() for path in Path("figures").iterdir()}
-    assert set(files) == {f"{name}.{kind}" for name in of_its_page}
-    assert {f"table2.{kind}", f"figure3-2.{kind}"} <= set(files)
-    assert all(made.startswith(start) for made in files.values())
-    out = capsys.readouterr().out
-    assert all(f"figures/{name}  " in out for name in files)

@@ -128,7 +128,6 @@ def test_wrong_choices_are_answered_in_one_voice(
     code = "option.unknown-value"
     words = ["examine", str(saved / "model"), "--fail-on", "agianst"]
     refusal(capsys, words, code, "--fail-on", "agianst", "against")
-    refusal(capsys, ["papers", "run", "all", "--scale", "smal"], code, "--scale", "smal", "small")
     refusal(capsys, ["tran"], "option.unknown-value", "tran", "train")
     with raises("option.wrong-type"):
         verax.examine(saved / "model", exams="replacement", replacement=3)  # type: ignore[arg-type]
@@ -189,10 +188,8 @@ def test_a_shell_completes_commands_flags_and_values(capsys: pytest.CaptureFixtu
     assert main(["completion", "bash"]) == 0
     script.write_text(capsys.readouterr().out)
     assert complete(script, "verax", "ex") == {"exams", "examine", "explain"}
-    assert complete(script, "verax", "papers", "ta") == {"table"}
     assert complete(script, "verax", "train", "--learn") == {"--learning-rate"}
     assert complete(script, "verax", "train", "--encoder", "bi") == {"bilstm", "bigru"}
-    assert complete(script, "verax", "papers", "run", "x", "--scale", "s") == {"smoke", "small"}
     tree = dict(completion.commands_of(build_parser()))
     assert "-l learning-rate" in completion.fish(tree)
     assert main(["completion", "zsh"]) == 0

@@ -17,11 +17,7 @@ import pytest
 import verax
 from support.internals import (
     COLUMNS,
-    VERDICTS,
-    Part,
-    above,
     find_place,
-    larger,
     measure_title,
     numbers_over_seeds,
 )
@@ -30,9 +26,7 @@ from verax.exams import EXAMS, Verdict, default_exams
 from verax.exams.authoring import Measure, ModelSummary, Table
 from verax.exams.registry import STAGES, register_stage
 from verax.exams.titles import column_title, exam_title, row_title, table_title
-from verax.papers import Claim, Finding, PaperResults
 from verax.report import Chart, report_page
-from verax.statistics import SeedMean
 
 Change = Callable[[str], str]
 
@@ -107,7 +101,6 @@ class Results:
     tally: pd.DataFrame
     over_seeds: pd.DataFrame
     over_seeds_judged: pd.DataFrame
-    claims: list[dict[str, Any]]
 
 
 JUDGED = [*("exam", "measure", "subject", "verdict", "value", "low", "high", "n", "unit", "over")]
@@ -136,43 +129,9 @@ def make() -> Callable[[], Results]:
             comparison.tally("other"),
             numbers,
             study.judgement.frame()[JUDGED],
-            [claim.check(paper_results(one, other)).to_dict() for claim in CLAIMS],
         )
 
     return results
-
-
-def paper_results(*verdicts: Verdict) -> PaperResults:
-    cells = [
-        {"cell": f"cell{seed}", "seed": seed, "part": "main", "corpus": "planted"}
-        for seed in range(len(verdicts))
-    ]
-    rows = [v.summary().assign(cell=f"cell{seed}") for seed, v in enumerate(verdicts)]
-    return PaperResults(pd.DataFrame(cells), pd.concat(rows, ignore_index=True))
-
-
-def _number(results: PaperResults, table: str, row: str, column: str) -> SeedMean:
-    number = results.find(table, row, column)
-    assert number is not None
-    return number
-
-
-def _survival(results: PaperResults) -> Finding:
-    rows = ("uniform", "permuted")
-    numbers = {row: _number(results, "replacement", row, "survival") for row in rows}
-    return Finding([Part("", [above(row, number, 50) for row, number in numbers.items()])])
-
-
-def _orders(results: PaperResults) -> Finding:
-    rows = ("random@all", "optimum")
-    first, second = (_number(results, "erasure.fraction", row, "mean") for row in rows)
-    return Finding([Part("", [larger("", first, second)])])
-
-
-CLAIMS = (
-    Claim(1, "decisions survive", "table 1", _survival),
-    Claim(2, "random order is later than the best", "figure 1", _orders),
-)
 
 
 @pytest.fixture(scope="module")
@@ -196,8 +155,6 @@ def test_other_titles_change_no_number(
         *("documents", "judgement", "comparison", "tally", "over_seeds", "over_seeds_judged"),
     ):
         pd.testing.assert_frame_equal(getattr(usual, name), getattr(other, name), obj=name)
-    assert usual.claims == other.claims
-    assert {claim["verdict"] for claim in usual.claims} <= set(VERDICTS)
     assert len(usual.judgement) == len(default_exams())
 
 

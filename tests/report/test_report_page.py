@@ -16,7 +16,7 @@ import pytest
 
 from made_up_summaries import cell, optimal, right, survives, verdict
 from support.errors import raises
-from support.internals import REPORT_CHARTS_OF, markdown
+from support.internals import REPORT_CHARTS_OF
 from support.internals import page_text as text
 from verax.exams import Verdict, load_limits
 from verax.report import open_reported, report, report_page
@@ -202,14 +202,6 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with raises("output.not-writable"):
         report({"a": verdict(cell("x", "t", "r", "c", 1.0))}, tmp_path / "file" / "r.html")
-
-
-def test_notes_of_papers_are_text_but_for_a_few_marks() -> None:
-    given = "# A\n\nOne `x<y` **b**\nand *c*.\n\n- <script>\n  on\n- [t](http://x)"
-    assert markdown(given) == (
-        "<h3>A</h3><p>One <code>x&lt;y</code> <b>b</b> and <em>c</em>.</p>"
-        "<ul><li>&lt;script&gt; on</li><li>t (http://x)</li></ul>"
-    )
 
 
 @pytest.mark.slow

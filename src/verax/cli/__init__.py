@@ -17,7 +17,6 @@ from verax.cli import (
     exams,
     explain,
     pack,
-    papers,
     predict,
     report,
     run,
@@ -37,7 +36,7 @@ __all__ = ["main"]
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, calibrate, report, completion),
+    *(run, pack, sweep, adversary, calibrate, report, completion),
 )
 
 

@@ -24,15 +24,15 @@ def add(verbs: Any) -> None:
         help="show what was found as one HTML page, which needs no network",
         description="Write one HTML file that holds everything: the verdict in words, charts, "
         "tables, and documents to try erasures on. RUN is what verax examine or verax demo wrote; "
-        "several are shown side by side. A study shows its configurations over seeds, a paper's "
-        "results its claims, and a sweep, adversaries and a comparison what they found.",
+        "several are shown side by side. A study shows its configurations over seeds, "
+        "and a sweep, adversaries and a comparison what they found.",
     )
     parser.add_argument(
         "places",
         nargs="+",
         metavar="RUN_OR_STUDY",
         help="folder that examine (NAME=FOLDER names it), demo, run, sweep, adversary or compare "
-        "wrote, or a paper's results",
+        "wrote",
     )
     parser.add_argument("-o", "--out", default=FILE, metavar="FILE", help=f"where to [{FILE}]")
     add_overwrite(parser)
@@ -43,15 +43,15 @@ def add(verbs: Any) -> None:
         usage="verax figures RUN … [--format svg|pdf|png] --out DIR",
         help="write the charts of saved results as files",
         description="Write the charts of the report as files for a paper: of saved verdicts, all "
-        "on the same scales; or of one sweep, one study of adversaries, one comparison, one study "
-        "of up to eight cells, or a paper's results.",
+        "on the same scales; or of one sweep, one study of adversaries, one comparison, or one "
+        "study of up to eight cells.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folder that examine, demo, run, sweep, adversary or compare wrote, or a paper's "
-        "results; NAME=FOLDER to name a model",
+        help="folder that examine, demo, run, sweep, adversary or compare wrote; "
+        "NAME=FOLDER to name a model",
     )
     parser.add_argument("--format", default="svg", help=f"{', '.join(FORMATS)} [svg]")
     parser.add_argument("--out", required=True, metavar="DIR", help="write the files there")

@@ -208,7 +208,8 @@ def is_built_in(corpus: Corpus) -> bool:
     >>> is_built_in(load_corpus("planted", documents=60)), is_built_in(load_corpus(["one", "two"]))
     (True, False)
     """
-    return str(corpus.config.get("corpus", "")).partition(":")[0] in BUILT_IN
+    config = corpus.config
+    return "loader" not in config and str(config.get("corpus")).partition(":")[0] in BUILT_IN
 
 
 def recorded_config(corpus: Corpus) -> dict[str, Any]:

@@ -392,6 +392,11 @@ def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
             f"{who} does not say which corpus it was trained on: give one", code="corpus.not-named"
         )
     name = str(config.pop("corpus"))
+    if "loader" in config:
+        raise VeraxError(
+            f"{who} was trained on {name}, which {config['loader']} loaded: give the corpus",
+            code="corpus.not-at-hand",
+        )
     if Path(name).suffix.lower() in SUFFIXES and not Path(name).is_file():
         raise VeraxError(
             f"{who} was trained on {Path(name).name}, which is not here: give its place (--corpus "

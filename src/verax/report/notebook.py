@@ -21,8 +21,6 @@ from verax.exams.judgement.row import Judged
 from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.importance.explanation import has_sign
-from verax.papers.checking import Checked
-from verax.papers.screen import claim_line, conclusion, counts, judged_on
 from verax.report.adversary_parts import curve_heads, curve_table
 from verax.report.adversary_text import chosen_words, yardstick_words
 from verax.report.comparison_parts import difference, p_value
@@ -119,19 +117,6 @@ def study_html(results: StudyResults) -> str:
     caveats = dict.fromkeys(line for model in models for line in model.judgement.caveats)
     table = html_table(["model", "exam", *_HEADS], rows, 2)
     return _html(title, table, " ".join(caveats), [line])
-
-
-@html_of.register
-def paper_html(checked: Checked) -> str:
-    """The first screen: what replicates, and every claim in a line."""
-    rows = []
-    for one in checked.ranked:
-        text, *others = claim_line(one)
-        rows.append(([f"{one.mark} {one.claim.id}", text], [one.verdict, *others]))
-    table = html_table(["", "claim", "", "paper", "here", "cause"], rows, 2)
-    said = [conclusion(checked), f"{counts(checked)}. {judged_on(checked)}"]
-    title = f"{checked.paper.authors}: {checked.paper.title}"
-    return _html(title, fill("notebook", "wrapping", table=table), lines=said)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,11 @@ from verax.exams.judgement.model_summary import SEEDS, ModelSummary
 from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.opening import Opened, open_path
-from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
 from verax.report.class_scores import class_part
 from verax.report.comparison_parts import comparison_parts
 from verax.report.explanation_page import explanation_page
 from verax.report.page import Part, page, write
-from verax.report.paper_parts import paper_parts
 from verax.report.scored_texts import scored_part
 from verax.report.sections import about_part, exam_part, explorer_part, first_screen, plan_part
 from verax.report.study_about import study_about
@@ -32,7 +30,7 @@ from verax.report.templating import fill
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 from verax.studies.summaries import LABEL, labelled, model_summaries
 
-Other = Checked | Sweep | Adversaries | Comparison
+Other = Sweep | Adversaries | Comparison
 GALLERY = "gallery_documents"
 NO_CHARTS = "Charts need altair and vl-convert-python: pip install 'verax[report]'."
 _DRAWING = ("altair", "vl_convert")
@@ -54,8 +52,8 @@ def report(result: Opened | pd.DataFrame, path: str | Path, title: str | None = 
 
     Args:
         result: a verdict; several by the models' names, shown side by side; a study's results; a
-            paper, checked; a sweep, trained adversaries, or a comparison; or the table that
-            `model.explain(texts)` returns, whose words are shown in colour.
+            sweep, trained adversaries, or a comparison; or the table that `model.explain(texts)`
+            returns, whose words are shown in colour.
         path: of the file.
         title: of the page; made of the result, unless given.
     """
@@ -84,7 +82,7 @@ def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
     """
     if not paths:
         raise VeraxError(
-            "nothing to report: give the folder of a verdict, a study or a paper",
+            "nothing to report: give the folder of a verdict or a study",
             code="option.missing",
         )
     if len(paths) == 1:
@@ -213,9 +211,7 @@ def _other_parts(result: Other) -> list[Part]:
         return sweep_parts(result, charts, note)
     if isinstance(result, Adversaries):
         return adversary_parts(result, charts, note)
-    if isinstance(result, Comparison):
-        return comparison_parts(result, charts, note)
-    return paper_parts(result, charts, note)
+    return comparison_parts(result, charts, note)
 
 
 def _exam_parts(models: Sequence[ModelSummary], charts: Sequence[Chart], note: str) -> list[Part]:
@@ -237,8 +233,6 @@ def _name(verdict: Verdict) -> str:
 
 
 def _title(result: Opened) -> str:
-    if isinstance(result, Checked):
-        return f"{result.paper.authors}: {result.paper.title}"
     if isinstance(result, StudyResults):
         return result.name
     if isinstance(result, Sweep | Adversaries | Comparison):
@@ -282,9 +276,6 @@ def _together(names: Iterable[str], what: str) -> str:
 
 
 def _about_other(result: Other) -> str:
-    if isinstance(result, Checked):
-        shown = "published beside measured" if result.has_published else "measured again"
-        return f"{result.paper.name}: {shown}"
     split = result.manifest.get("split") or "documents"
     if isinstance(result, Sweep):
         return f"a model for every λ of sparsegen · {split}"

@@ -29,7 +29,7 @@ from verax.studies.engines.local import HereEngine, LocalEngine
 from verax.studies.engines.ray_engine import RayEngine
 from verax.studies.function_grid import GridResults, open_grid, run_grid
 from verax.studies.grid import Cell, Hardware, Study, read_study, shipped_studies
-from verax.studies.running.run import run_study
+from verax.studies.running.run import run_studies, run_study
 from verax.studies.store import Store, StudyResults, open_study, pack, unpack
 from verax.studies.sweep import LAMS, Sweep, load_sweep, run_sweep, sweep_of
 
@@ -66,6 +66,7 @@ __all__ = [
     "read_study",
     "run_adversaries",
     "run_grid",
+    "run_studies",
     "run_study",
     "run_sweep",
     "seed_variance",

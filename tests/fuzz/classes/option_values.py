@@ -78,7 +78,7 @@ _NO_NUMBERS = ("nan", "inf", "-inf", "1e400", _DIGITS)
 """No option that is a number may take these."""
 _TOO_LARGE = ("9223372036854775808", "4294967296")
 """Nor may a whole number be one of these."""
-_LONG = {"demo", "papers", "calibrate", "completion"}
+_LONG = {"demo", "calibrate", "completion"}
 """Commands whose good values take minutes."""
 
 

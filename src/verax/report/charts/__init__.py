@@ -8,10 +8,9 @@ from verax.drawing.chart import Chart
 from verax.drawing.rendering import require_altair
 from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
-from verax.papers import Checked
 from verax.studies import Adversaries, Comparison, Sweep
 
-__all__ = ["Chart", "charts_of", "charts_of_other", "charts_of_paper"]
+__all__ = ["Chart", "charts_of", "charts_of_other"]
 
 
 def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
@@ -34,10 +33,8 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     return [*charts, *charts_of_cells(models)]
 
 
-def charts_of_other(result: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:
+def charts_of_other(result: Sweep | Adversaries | Comparison) -> list[Chart]:
     """The charts of a result that is no verdict."""
-    if isinstance(result, Checked):
-        return charts_of_paper(result)
     require_altair()
     from verax.report.charts import adversaries, comparison, sweep
 
@@ -46,20 +43,3 @@ def charts_of_other(result: Checked | Sweep | Adversaries | Comparison) -> list[
     if isinstance(result, Adversaries):
         return list(adversaries.charts(result))
     return list(comparison.charts(result))
-
-
-def charts_of_paper(checked: Checked) -> list[Chart]:
-    """The scatter of a paper, and the charts of its exhibits, whose names are their `exam`s."""
-    require_altair()
-    from verax.papers.picture import scatter
-    from verax.report.charts.papers import exhibit_charts
-
-    first = scatter(checked)
-    return [
-        *([] if first is None else [first]),
-        *(
-            chart
-            for exhibit in checked.paper.exhibits
-            for chart in exhibit_charts(exhibit.name, exhibit.title, checked.tables[exhibit.name])
-        ),
-    ]

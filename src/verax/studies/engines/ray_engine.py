@@ -25,9 +25,6 @@ from verax.studies.grid.study import Hardware
 NODE = "ray_node"
 """The fact of a cell that names the node it ran on."""
 
-_IDLE = 5.0
-"""Seconds after which an idle worker is ended: another may be waiting for its CPUs."""
-
 _LOOK = 1.0
 """Seconds between looks at which nodes are alive."""
 
@@ -90,7 +87,6 @@ class _Actor:
 
     handle: Any
     node: str | None = None
-    idle_since: float = 0.0
 
 
 class RayEngine:
@@ -176,11 +172,10 @@ class RayEngine:
     def wait(self, timeout: float) -> list[engine.Event]:
         until = time.monotonic() + max(0.0, timeout)
         while self._end.alive:
-            now = time.monotonic()
-            for actor in [actor for actor in self._idle if now - actor.idle_since > _IDLE]:
-                self._idle.remove(actor)
-                self._ray.kill(actor.handle)
-            events = self._next_events(max(0.0, until - now))
+            if any(actor.node is None for _, actor in self._running.values()):
+                while self._idle:  # it holds CPUs that the one without a node may wait for
+                    self._ray.kill(self._idle.pop().handle)
+            events = self._next_events(max(0.0, until - time.monotonic()))
             if events or time.monotonic() >= until:
                 return events
         return []
@@ -189,7 +184,7 @@ class RayEngine:
         self._end()
 
     def _next_events(self, timeout: float) -> list[engine.Event]:
-        running, timeout = list(self._running), min(timeout, _LOOK)  # idle workers end
+        running, timeout = list(self._running), min(timeout, _LOOK)
         if not running:
             time.sleep(timeout)
             return []
@@ -212,7 +207,6 @@ class RayEngine:
         if isinstance(event, engine.Failed) and event.reason in engine.REPLACED:
             self._ray.kill(actor.handle)
         else:
-            actor.idle_since = time.monotonic()
             self._idle.append(actor)
         return event
 

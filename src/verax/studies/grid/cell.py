@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -10,7 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from verax.corpora.corpus import Corpus
+from verax.corpora.loading import load_corpus
 from verax.corpora.saved import CONFIG as CORPUS
+from verax.errors import VeraxError
 from verax.exams.described import exam_options, model_options
 from verax.portable import corpus_name, portable
 from verax.schema import (
@@ -25,6 +31,7 @@ from verax.schema import (
     unknown,
     whole,
 )
+from verax.studies.grid.loader import LOADER, Loader
 
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
@@ -79,6 +86,72 @@ class Cell:
         The content of files counts, their folders do not (see `RULE`).
         """
         return self._hash()
+
+    def load_corpus(self, *, trusted: bool = False) -> Corpus:
+        """Load the corpus of the cell as it was read for it.
+
+        Args:
+            trusted: whether a function that the cell names as the corpus's `loader` may be run.
+                Results are data; set this only for results of your own.
+
+        Raises:
+            VeraxError: the corpus at hand has other texts or labels, or a function loads it.
+        """
+        options = dict(self.corpus)
+        name, loader = options.pop("corpus"), options.pop(LOADER, None)
+        if loader is not None and not trusted:
+            raise VeraxError(
+                f"corpus {name!r} is loaded by {loader}, which is run only with trusted=True",
+                code="corpus.not-at-hand",
+            )
+        if loader is not None:
+            corpus = Loader.named(loader).load(name, options)
+        else:
+            corpus = load_corpus(name, **options)
+        if corpus.fingerprint != self.fingerprint:
+            raise VeraxError(
+                f"corpus {corpus.name!r} differs from the cell's in its texts or labels: put the "
+                "one that the cell was run with into $VERAX_DATA",
+                code="corpus.changed",
+            )
+        return corpus
+
+    def run(
+        self,
+        corpus: Corpus | None = None,
+        *,
+        device: str = "auto",
+        max_tokens: int | None = None,
+    ) -> tuple[dict[str, pd.DataFrame], Mapping[str, Any]]:
+        """Train the cell's model, examine it, and return what a study would store.
+
+        Args:
+            corpus: the corpus of the cell; loaded if not given.
+            device: where to run, such as "cpu" or "cuda:1"; "auto" uses a GPU if there is one.
+            max_tokens: tokens of a batch of documents that are examined.
+
+        Returns:
+            The tables by name, such as `summary` and `history`, and the facts of the cell's
+            manifest: versions, device, seconds, scores on the test split.
+
+        Raises:
+            VeraxError: the cell failed.
+        """
+        from verax.device import resolve_device
+        from verax.studies.engines.engine import Failed, Job
+
+        corpus = self.load_corpus() if corpus is None else corpus
+        job = Job(self, max_tokens=max_tokens)
+        chosen = str(resolve_device(device))
+        ended = job.run(corpus, device=chosen, report=lambda progressed: None)
+        if isinstance(ended, Failed):
+            raise VeraxError(ended.error, code=ended.code or "study.cell-failed")
+        tables = {
+            name.removesuffix(".parquet"): pd.read_parquet(io.BytesIO(content))
+            for name, content in ended.files.items()
+            if name.endswith(".parquet")
+        }
+        return tables, ended.facts
 
     @property
     def is_trained(self) -> bool:

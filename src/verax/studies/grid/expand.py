@@ -26,6 +26,7 @@ from verax.options import build, divide
 from verax.progress import Progress
 from verax.studies.grid import vectors
 from verax.studies.grid.cell import NAME, SOURCE, Cell
+from verax.studies.grid.loader import LOADER, Loader
 from verax.studies.grid.parse import (
     DEFAULTS,
     AdversaryPlan,
@@ -75,10 +76,17 @@ def load_corpora(
             done[key] = None
             if spec.whole:
                 with problems.at(spec.place), display.busy(f"loading {spec.name}"):
-                    done[key] = load_corpus(spec.name, **spec.options)
+                    done[key] = _load(spec)
     if loaded is not None:
         loaded.update({key: corpus for key, corpus in done.items() if corpus is not None})
     return [done[key] for key in keys]
+
+
+def _load(spec: CorpusSpec) -> Corpus:
+    options = {name: value for name, value in spec.options.items() if name != LOADER}
+    if LOADER in spec.options:
+        return Loader.named(spec.options[LOADER]).load(spec.name, options)
+    return load_corpus(spec.name, **options)
 
 
 # -- crossing

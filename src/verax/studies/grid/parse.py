@@ -13,7 +13,7 @@ import re
 import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from verax.corpora.corpus import SPLITS
@@ -25,7 +25,8 @@ from verax.external.opening import is_outside
 from verax.models.options import AUTO, ModelOptions
 from verax.options import SEED, build, check, hints, kind_of, names, option, parse
 from verax.studies.adversary_scores import LAMS
-from verax.studies.grid.source import Path, Place, Problems, plain
+from verax.studies.grid.loader import LOADER, Loader
+from verax.studies.grid.source import Part, Place, Problems, plain
 from verax.studies.grid.study import Hardware
 from verax.training.adversary import DEFAULTS as OF_ADVERSARIES
 from verax.training.adversary import UNIFORM
@@ -143,126 +144,97 @@ def unknown(name: str, valid: Collection[str], what: str = "option") -> str:
     return f"{what} {name!r} does not belong here: {belongs}"
 
 
-def _each(value: Any, path: Path) -> list[tuple[Any, Path]]:
-    """The items of a list; a value that is no list is one alone."""
-    if isinstance(value, list):
-        return [(item, (*path, number)) for number, item in enumerate(value)]
-    return [(value, path)]
-
-
-def _known(
-    section: Mapping[str, Any], path: Path, options: Mapping[str, Declared], problems: Problems
-) -> Iterator[tuple[Declared, Any, Path]]:
+def _known(part: Part, options: Mapping[str, Declared]) -> Iterator[tuple[Declared, Part]]:
     """Each option of a mapping with its value; a name that is no option is a problem."""
-    for name, value in section.items():
+    for name, value in part.items:
         if name in options:
-            yield options[name], value, (*path, name)
+            yield options[name], value
         else:
-            problems.add(unknown(name, options), (*path, name), code="option.unknown")
+            value.add(unknown(name, options), code="option.unknown")
 
 
-def read_values(
-    section: Mapping[str, Any], path: Path, options: Mapping[str, Declared], problems: Problems
-) -> dict[str, Any]:
+def read_values(part: Part, options: Mapping[str, Declared]) -> dict[str, Any]:
     """Return the values of a mapping of options with one value each."""
     values = {}
-    for known, value, at in _known(section, path, options, problems):
-        with problems.at(at):
-            values[known.name] = checked(known, value)
+    for known, given in _known(part, options):
+        with given.noted():
+            values[known.name] = checked(known, given.value)
     return values
 
 
 def read_grid(
-    section: Mapping[str, Any],
-    path: Path,
-    options: Mapping[str, Declared],
-    problems: Problems,
-    within: tuple[str, ...] = (),
-) -> Grid:
+    part: Part, options: Mapping[str, Declared], within: tuple[str, ...] = ()
+) -> dict[str, list[Alternative]]:
     """Return the alternatives of each option of a mapping.
 
     Args:
-        section: options, each with a value or a list of them; a value that is a choice may be
+        part: options, each with a value or a list of them; a value that is a choice may be
             written as a mapping, `{sparsegen: {lam: 0.5}}`, with the options that go with it.
-        path: where the mapping is.
         options: those that it may set.
-        problems: takes in what is wrong.
         within: the options whose choices the mapping belongs to.
     """
     grid = {}
-    for known, value, at in _known(section, path, options, problems):
+    for known, given in _known(part, options):
         if known.name in within:
             problem = f"option {known.name!r} is set inside its own choice"
-            problems.add(problem, at, code="option.conflict")
+            given.add(problem, code="option.conflict")
             continue
-        before = len(problems)
-        grid[known.name] = _alternatives(known, value, at, options, problems, within)
-        if len(problems) > before:
-            problems.refused.add(known.name)
+        before = len(part.problems)
+        grid[known.name] = _alternatives(known, given, options, within)
+        if len(part.problems) > before:
+            part.problems.refused.add(known.name)
     return grid
 
 
 def _alternatives(
     option: Declared,
-    given: Any,
-    path: Path,
+    given: Part,
     options: Mapping[str, Declared],
-    problems: Problems,
     within: tuple[str, ...] = (),
     *,
     as_text: bool = False,
 ) -> list[Alternative]:
     """The values of an option that takes one or several, with the options that each brings."""
     found: list[Alternative] = []
-    if given == [] and option.default != [] and option.name not in _LISTED:
-        problem = f"option {option.name!r} is an empty list: give values"
-        problems.add(problem, path, code="option.empty")
-    for item, at in [(given, path)] if option.name in _LISTED else _each(given, path):
-        if isinstance(item, dict) and option.choices:
-            found += _choices(option, item, at, options, problems, (*within, option.name))
+    if given.value == [] and option.default != [] and option.name not in _LISTED:
+        given.add(f"option {option.name!r} is an empty list: give values", code="option.empty")
+    for item in [given] if option.name in _LISTED else given.each:
+        if isinstance(item.value, dict) and option.choices:
+            found += _choices(option, item, options, (*within, option.name))
             continue
-        with problems.at(at):
-            value = checked(option, item, as_text)
+        with item.noted():
+            value = checked(option, item.value, as_text)
             if any(other.setting.value == value and not other.options for other in found):
-                raise VeraxError(
-                    f"option {option.name!r} has {value!r} twice", code="option.duplicate"
-                )
-            found.append(Alternative(Setting(value, problems.place(at)), {}))
+                problem = f"option {option.name!r} has {value!r} twice"
+                raise VeraxError(problem, code="option.duplicate")
+            found.append(Alternative(Setting(value, item.place), {}))
     return found
 
 
 def _choices(
-    option: Declared,
-    mapping: Mapping[str, Any],
-    path: Path,
-    options: Mapping[str, Declared],
-    problems: Problems,
-    within: tuple[str, ...],
+    option: Declared, mapping: Part, options: Mapping[str, Declared], within: tuple[str, ...]
 ) -> list[Alternative]:
     found = []
-    if not mapping:
+    if not mapping.value:
         problem = f"option {option.name!r} is an empty mapping: name a choice"
-        problems.add(problem, path, code="option.empty")
-    for choice, section in mapping.items():
-        at = (*path, choice)
-        with problems.at(at):
-            setting = Setting(checked(option, choice), problems.place(at))
-            if section is not None and not isinstance(section, dict):
+        mapping.add(problem, code="option.empty")
+    for choice, part in mapping.items:
+        with part.noted():
+            setting = Setting(checked(option, choice), part.place)
+            if part.value is not None and not isinstance(part.value, dict):
                 raise VeraxError(
-                    f"{option.name} {choice!r} is given {reprlib.repr(section)}: expected options "
-                    "that go with it, such as {lam: 0.5}",
+                    f"{option.name} {choice!r} is given {reprlib.repr(part.value)}: expected "
+                    "options that go with it, such as {lam: 0.5}",
                     code="option.wrong-type",
                 )
-            grid = read_grid(section or {}, at, options, problems, within)
+            grid = read_grid(part._replace(value=part.value or {}), options, within)
             found.append(Alternative(setting, grid))
     return found
 
 
-def _read_list(
-    option: Declared, given: Any, path: Path, problems: Problems, *, as_text: bool = False
-) -> dict[Any, Place]:
+def _read_list(option: Declared, given: Part, *, as_text: bool = False) -> dict[Any, Place]:
     """The values of an option that takes one or several, each with its place."""
-    found = _alternatives(option, given, path, {}, problems, as_text=as_text)
+    found = _alternatives(option, given, {}, as_text=as_text)
     return {one.setting.value: one.setting.place for one in found}
 
 
@@ -395,65 +367,58 @@ def read_plan(
         corpora, seeds, exams: take the place of the file's sections.
         changed: options over all others.
     """
+    root = Part(study, (), problems)
     if not isinstance(study, dict):
         expected = "a study is a mapping: at least corpora, such as corpora: sst"
-        problems.add(expected, (), code="option.wrong-type")
+        root.add(expected, code="option.wrong-type")
         return Plan(name)
-    for key in study:
+    for key, part in root.items:
         if key not in SECTIONS:
-            problems.add(unknown(key, SECTIONS, "key"), (key,), code="study.unknown-key")
+            part.add(unknown(key, SECTIONS, "key"), code="study.unknown-key")
     # a key without a value is as if it were not there
-    given = {key: part for key, part in study.items() if part is not None}
-    own = {key: part for key, part in given.items() if key in names(StudyOptions)}
-    options = StudyOptions(**read_values(own, (), declared(StudyOptions), problems))
-    called = "study" if options.name is None else options.name
-    if not called.strip() or FilePath(called).name != called or called[0] == ".":
-        expected = f"name is {called!r}: expected a name that a folder can have"
-        problems.add(expected, ("name",), code="file.bad-name")
+    given = root._replace(value={key: part for key, part in study.items() if part is not None})
     by_caller = problems.of_caller()
+    options = StudyOptions(**read_values(given.only(names(StudyOptions)), declared(StudyOptions)))
+    called = "study" if options.name is None else options.name
+    if not called.strip() or Path(called).name != called or called[0] == ".":
+        expected = f"name is {called!r}: expected a name that a folder can have"
+        given.get("name").add(expected, code="file.bad-name")
     if seeds is None:
-        all_seeds = list(_read_list(_SEEDS, study.get("seeds", 0), ("seeds",), problems))
+        all_seeds = list(_read_list(_SEEDS, root.get("seeds", 0)))
     else:
-        all_seeds = list(_read_list(_SEEDS, plain(seeds), ("seeds",), by_caller, as_text=True))
-    outside = _outside(given.get("models"), problems)
-    for key in {"training", "adversaries"} & set(given) if outside else ():
+        chosen = Part(plain(seeds), ("seeds",), by_caller)
+        all_seeds = list(_read_list(_SEEDS, chosen, as_text=True))
+    outside = _outside(given.get("models"))
+    for key in {"training", "adversaries"} & set(given.value) if outside else ():
         why = f"{key} is for models that a study trains: leave it out"
-        problems.add(why, (key,), code="option.not-applicable")
-    hardware = Hardware(
-        **read_values(_mapping("hardware", given, problems), ("hardware",), _HARDWARE, problems)
-    )
+        given.get(key).add(why, code="option.not-applicable")
+    hardware = Hardware(**read_values(_mapping(given.get("hardware")), declared(Hardware)))
     if not _DEVICE.fullmatch(hardware.device):
         expected = f"option 'device' is {hardware.device!r}: use auto, cpu, cuda or cuda:1"
         problems.add(expected, ("hardware", "device"), code="device.unknown")
     return Plan(
         name=options.name or name,
         options=options,
-        corpora=_corpora(study, corpora, problems, by_caller),
-        models=() if outside else _models(given.get("models"), problems),
+        corpora=_corpora(root, corpora, by_caller),
+        models=() if outside else _models(given.get("models")),
         outside=outside,
-        training=read_grid(
-            _mapping("training", given, problems), ("training",), OF_TRAINING, problems
-        ),
+        training=read_grid(_mapping(given.get("training")), OF_TRAINING),
         seeds=all_seeds,
-        exams=_exams(study, exams, problems, by_caller),
-        adversaries=_adversaries(given.get("adversaries"), all_seeds, problems),
+        exams=_exams(root, exams, by_caller),
+        adversaries=_adversaries(given.get("adversaries"), all_seeds),
         hardware=hardware,
         changed=_changed(changed or {}, problems),
     )
 
 
-_HARDWARE = declared(Hardware)
+def _mapping(part: Part) -> Part:
+    if part.value is not None and not isinstance(part.value, dict):
+        expected = f"{part.path[-1]} is a mapping of options to values"
+        part.add(expected, code="option.wrong-type")
+    return part if isinstance(part.value, dict) else part._replace(value={})
 
 
-def _mapping(name: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    section = given.get(name, {})
-    if isinstance(section, dict):
-        return section
-    problems.add(f"{name} is a mapping of options to values", (name,), code="option.wrong-type")
-    return {}
-
-
-def _outside(section: Any, problems: Problems) -> dict[str, Setting]:
+def _outside(models: Part) -> dict[str, Setting]:
     """The models of a mapping whose values all name models from outside; none of any other."""
 
     def is_named(value: Any) -> bool:
@@ -462,47 +427,46 @@ def _outside(section: Any, problems: Problems) -> dict[str, Setting]:
         except VeraxError:  # what is wrong with it is noted where it is read
             return True
 
-    parts = section if isinstance(section, dict) else {}
-    if not all(is_named(source) for source in parts.values()):
+    parts = models.items if isinstance(models.value, dict) else []
+    if not all(is_named(part.value) for _, part in parts):
         return {}
-    return {n: Setting(source, problems.place(("models", n))) for n, source in parts.items()}
+    return {name: Setting(part.value, part.place) for name, part in parts}
 
 
-def _models(section: Any, problems: Problems) -> list[ModelGrid]:
+def _models(section: Part) -> list[ModelGrid]:
     """A mapping, or a list of them, whose combinations are all wanted."""
     grids = []
-    for item, at in _each(section, ("models",)):
-        if isinstance(item, dict):
-            options = {name: part for name, part in item.items() if name != "exclude"}
-            exclusions = _exclusions(item.get("exclude", []), (*at, "exclude"), problems)
-            grids.append(ModelGrid(read_grid(options, at, OPTIONS, problems), exclusions))
-        elif item is None:
+    for item in section.each:
+        if isinstance(item.value, dict):
+            grid = read_grid(item.only(item.value.keys() - {"exclude"}), OPTIONS)
+            grids.append(ModelGrid(grid, _exclusions(item.get("exclude", []))))
+        elif item.value is None:
             grids.append(ModelGrid())
         else:
             expected = "models is a mapping of options to values, or a list of such mappings"
-            problems.add(expected, at, code="option.wrong-type")
-    if section == []:
+            item.add(expected, code="option.wrong-type")
+    if section.value == []:
         advice = "models is empty: leave it out for one model with all defaults"
-        problems.add(advice, ("models",), code="option.empty")
+        section.add(advice, code="option.empty")
     return grids
 
 
-def _exclusions(section: Any, path: Path, problems: Problems) -> list[Exclusion]:
+def _exclusions(section: Part) -> list[Exclusion]:
     """`exclude: [{encoder: none, grounding: [tying, mlm]}]`, or one such mapping."""
     exclusions = []
-    for item, at in _each(section, path):
-        if not isinstance(item, dict) or not item:
+    for item in section.each:
+        if not isinstance(item.value, dict) or not item.value:
             expected = "exclude takes mappings of options to values, such as {encoder: none}"
-            problems.add(expected, at, code="option.wrong-type")
+            item.add(expected, code="option.wrong-type")
             continue
-        before = len(problems)
-        values: dict[str, list[Any]] = {name: [] for name in item}
-        for known, part, where in _known(item, at, OPTIONS, problems):
-            for one, place in _each(part, where):
-                with problems.at(place):
-                    values[known.name].append(checked(known, one))
-        if len(problems) == before:
-            exclusions.append(Exclusion(problems.place(at), values))
+        before = len(section.problems)
+        values: dict[str, list[Any]] = {name: [] for name in item.value}
+        for known, part in _known(item, OPTIONS):
+            for one in part.each:
+                with one.noted():
+                    values[known.name].append(checked(known, one.value))
+        if len(section.problems) == before:
+            exclusions.append(Exclusion(item.place, values))
     return exclusions
 
 
@@ -524,115 +488,113 @@ def _changed(options: Mapping[str, Any], problems: Problems) -> dict[str, Settin
 ALL = "all"
 _CORPORA = "expected names of corpora, such as [sst, {imdb: {max_length: 400}}]"
 _EXAMS = "expected names of exams, such as [erasure, {replacement: {permutations: 10}}], or all"
+_LOADER = Declared(LOADER, str, _BARE, None)
 
 
 def _named(
-    section: Any, path: Path, what: str, expected: str, example: str, problems: Problems
-) -> Iterator[tuple[str, Path, dict[str, Any] | None]]:
+    section: Part, what: str, expected: str, example: str
+) -> Iterator[tuple[str, Part, bool]]:
     """Each name with its options, of a name, a list of names and mappings, or a mapping.
 
-    Options are a mapping that may be empty, or None where they were refused.
+    Options are a mapping that may be empty; the last value is whether they were refused.
     """
-    before, empty = len(problems), True
-    for item, at in _each(section, path):
-        if isinstance(item, str) and item:
-            empty = False
-            yield item, at, {}
-        elif isinstance(item, dict) and item:
-            empty = False
-            for name, options in item.items():
-                if options is not None and not isinstance(options, dict):
-                    problems.add(
-                        f"{what} {name!r} is given {options!r:.60}: expected options, such as "
-                        f"{example}",
-                        (*at, name),
-                        code="option.wrong-type",
-                    )
-                    yield name, (*at, name), None
-                else:
-                    yield name, (*at, name), options or {}
+    before, empty = len(section.problems), True
+    for item in section.each:
+        if isinstance(item.value, str) and item.value:
+            parts = [(item.value, item._replace(value=None))]
+        elif isinstance(item.value, dict) and item.value:
+            parts = item.items
         else:
-            problem = f"{item!r:.60} is no {what}: {expected}"
-            problems.add(problem, at, code="option.wrong-type")
-    if empty and len(problems) == before:
-        problems.add(f"no {what} given: {expected}", path, code="option.missing")
+            problem = f"{item.value!r:.60} is no {what}: {expected}"
+            item.add(problem, code="option.wrong-type")
+            continue
+        empty = False
+        for name, part in parts:
+            refused = part.value is not None and not isinstance(part.value, dict)
+            if refused:
+                problem = f"{what} {name!r} is given {part.value!r:.60}: expected options"
+                part.add(f"{problem}, such as {example}", code="option.wrong-type")
+            yield name, part._replace(value={} if refused else part.value or {}), refused
+    if empty and len(section.problems) == before:
+        section.add(f"no {what} given: {expected}", code="option.missing")
 
 
-def _corpora(
-    study: Mapping[str, Any], chosen: Any, problems: Problems, by_caller: Problems
-) -> list[CorpusSpec]:
+def _corpora(root: Part, chosen: Any, by_caller: Problems) -> list[CorpusSpec]:
     """The corpora of the file, or of the caller; one that both name keeps the file's options."""
-    if "corpora" not in study and chosen is None:
+    if "corpora" not in root.value and chosen is None:
         advice = "no corpora given: name at least one, such as corpora: sst"
-        problems.add(advice, code="option.missing")
-    in_file = _specs(study["corpora"], problems) if "corpora" in study else []
+        root.problems.add(advice, code="option.missing")
+    in_file = _specs(root.get("corpora")) if "corpora" in root.value else []
     if chosen is None:
         return in_file
     specs: list[CorpusSpec] = []
-    for spec in _specs(plain(chosen), by_caller):
+    for spec in _specs(Part(plain(chosen), ("corpora",), by_caller)):
         bare = not spec.options and not spec.training
         specs += [s for s in in_file if bare and s.name == spec.name] or [spec]
     return specs
 
 
-def _specs(section: Any, problems: Problems) -> list[CorpusSpec]:
+def _specs(section: Part) -> list[CorpusSpec]:
     specs: list[CorpusSpec] = []
-    parts = _named(section, ("corpora",), "corpus", _CORPORA, "{max_length: 400}", problems)
-    for name, at, given in parts:
-        spec = CorpusSpec(name, problems.place(at), whole=False)
-        if given is not None:
-            before = len(problems)
-            known = declared(CorpusOptions)
-            if name.partition(":")[0] == "planted":
-                known |= declared(Planted)
-            own = {n: value for n, value in given.items() if n not in OF_TRAINING}
-            options = read_values(own, at, {**known, **OF_TRAINING}, problems)
-            whole = len(problems) == before
-            of_training = {n: value for n, value in given.items() if n in OF_TRAINING}
-            training = read_grid(of_training, at, OF_TRAINING, problems)
-            spec = CorpusSpec(name, problems.place(at), options, training, whole)
+    for name, part, refused in _named(section, "corpus", _CORPORA, "{max_length: 400}"):
+        before = len(section.problems)
+        options = _corpus_options(name, part.only(part.value.keys() - OF_TRAINING.keys()))
+        whole = len(section.problems) == before and not refused
+        training = read_grid(part.only(OF_TRAINING), OF_TRAINING)
+        spec = CorpusSpec(name, part.place, options, training, whole)
         if spec.settings in [other.settings for other in specs]:
-            problems.add(f"corpus {name!r} is given twice", at, code="option.duplicate")
+            part.add(f"corpus {name!r} is given twice", code="option.duplicate")
         specs.append(spec)
     return specs
 
 
-def _exams(
-    study: Mapping[str, Any], chosen: Any, problems: Problems, by_caller: Problems
-) -> dict[str, Mapping[str, Any] | None]:
+def _corpus_options(name: str, part: Part) -> dict[str, Any]:
+    """The options of a corpus; those of its loader that no corpus has are as they are given."""
+    known = {**declared(CorpusOptions), **OF_TRAINING}
+    if name.partition(":")[0] == "planted":
+        known |= declared(Planted)
+    if LOADER not in part.value:
+        return read_values(part, known)
+    with part.get(LOADER).noted():
+        valid = Loader.named(checked(_LOADER, part.value[LOADER])).options
+        for option, given in part.items:
+            if option not in (LOADER, *valid):
+                problem = unknown(option, valid) if valid else f"unknown option {option!r}"
+                given.add(problem, code="option.unknown")
+    return {**part.value, **read_values(part.only(known), known)}
+
+
+def _exams(root: Part, chosen: Any, by_caller: Problems) -> dict[str, Mapping[str, Any] | None]:
     """The exams of the file, or of the caller; one that both name keeps the file's options."""
-    in_file = _exams_of(study.get("exams", ALL), problems)
+    in_file = _exams_of(root.get("exams", ALL))
     if chosen is None:
         return in_file
-    exams = _exams_of(plain(chosen), by_caller)
+    exams = _exams_of(Part(plain(chosen), ("exams",), by_caller))
     return {n: in_file[n] if n in in_file and not given else given for n, given in exams.items()}
 
 
-def _exams_of(section: Any, problems: Problems) -> dict[str, Mapping[str, Any] | None]:
+def _exams_of(section: Part) -> dict[str, Mapping[str, Any] | None]:
     exams: dict[str, Mapping[str, Any] | None] = {}
-    parts = _named(section, ("exams",), "exam", _EXAMS, "{permutations: 10}", problems)
-    for name, at, given in parts:
+    for name, part, _ in _named(section, "exam", _EXAMS, "{permutations: 10}"):
         if name == ALL:
-            if given:
+            if part.value:
                 advice = "options belong to one exam: name it beside 'all'"
-                problems.add(advice, at, code="option.ambiguous")
+                part.add(advice, code="option.ambiguous")
             exams = {**dict.fromkeys(default_exams()), **exams}
         elif name not in EXAMS:
             problem = f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}"
-            problems.add(problem, at, code="option.unknown-value")
+            part.add(problem, code="option.unknown-value")
         elif exams.get(name) is not None:
-            problems.add(f"exam {name!r} is given twice", at, code="option.duplicate")
+            part.add(f"exam {name!r} is given twice", code="option.duplicate")
         else:
-            exams[name] = _exam_options(name, given or {}, at, problems)
+            exams[name] = _exam_options(name, part)
     return {name: exams[name] for name in EXAMS if name in exams}
 
 
-def _exam_options(
-    name: str, section: Mapping[str, Any], path: Path, problems: Problems
-) -> dict[str, Any]:
+def _exam_options(name: str, part: Part) -> dict[str, Any]:
     """The options of an exam; what the exam itself refuses is a problem, with its lines."""
-    before = len(problems)
-    options = read_values(section, path, declared(EXAMS[name].options_class), problems)
+    before = len(part.problems)
+    options = read_values(part, declared(EXAMS[name].options_class))
 
     def refusal(without: str = "") -> tuple[str, str] | None:
         values = {n: v for n, v in options.items() if n != without}
@@ -642,10 +604,10 @@ def _exam_options(
             return str(error), error.code
         return None
 
-    refused = refusal() if len(problems) == before else None
+    refused = refusal() if len(part.problems) == before else None
     if refused is not None:
-        causes = [(*path, option) for option in options if refusal(option) != refused]
-        problems.add(refused[0], *(causes or [path]), code=refused[1])
+        causes = [(*part.path, option) for option in options if refusal(option) != refused]
+        part.problems.add(refused[0], *(causes or [part.path]), code=refused[1])
     return options
 
 
@@ -675,51 +637,45 @@ _IMPOSSIBLE = {
 }
 
 
-def _adversaries(section: Any, seeds: Sequence[int], problems: Problems) -> AdversaryPlan | None:
+def _adversaries(section: Part, seeds: Sequence[int]) -> AdversaryPlan | None:
     """`true` or a mapping of options; None where there are to be no adversaries.
 
     `seeds` are those of the study: the base retrained with one of them is the base.
     """
-    path: Path = ("adversaries",)
-    if section is None or section is False:
+    if section.value is None or section.value is False:
         return None
-    if section is True:
-        section = {}
-    if not isinstance(section, dict):
-        problems.add(f"adversaries is {section!r:.60}: {_EXPECTED}", path, code="option.wrong-type")
+    if section.value is not True and not isinstance(section.value, dict):
+        problem = f"adversaries is {section.value!r:.60}: {_EXPECTED}"
+        section.add(problem, code="option.wrong-type")
         return None
-    lists = {
-        name: _read_list(option, section[name], (*path, name), problems)
-        for name, option in _LISTS.items()
-        if name in section
-    }
-    for seed, at in lists.get("retrain", {}).items():
+    given = section._replace(value={} if section.value is True else section.value)
+    lists = {n: _read_list(o, given.get(n)) for n, o in _LISTS.items() if n in given.value}
+    for seed, place in lists.get("retrain", {}).items():
         if seed in seeds:
-            problems.add(
+            given.problems.add(
                 f"cannot retrain with seed {seed}: it is one of the study's seeds, and would give "
                 "that model again; give another",
-                at,
+                place,
                 code="option.conflict",
             )
-    before = len(problems)
-    for name in section:
+    before = len(given.problems)
+    for name, part in given.items:
         if name in _REFUSED:
             problem = f"option {name!r} does not belong here: {_REFUSED[name]}"
-            problems.add(problem, (*path, name), code="option.not-applicable")
-    rest = {n: value for n, value in section.items() if n not in (*_LISTS, *_REFUSED)}
-    options = read_values(rest, path, _OPTIONS_OF_ADVERSARIES, problems)
+            part.add(problem, code="option.not-applicable")
+    rest = given.only(given.value.keys() - {*_LISTS, *_REFUSED})
+    options = read_values(rest, _OPTIONS_OF_ADVERSARIES)
     controls = options.pop("controls", _CONTROLS.default)
     for (name, value), why in _IMPOSSIBLE.items():
         if options.get(name) == value:
-            problem = f"option {name!r} is {value!r}: {why}"
-            problems.add(problem, (*path, name), code="option.conflict")
+            given.get(name).add(f"option {name!r} is {value!r}: {why}", code="option.conflict")
     keywords = {
         **{n: sorted(lists[n]) if n in lists else option.default for n, option in _LISTS.items()},
         "controls": controls,
     }
-    options = options if len(problems) == before else {}
-    settings = {n: Setting(v, problems.place((*path, n))) for n, v in options.items()}
-    return AdversaryPlan(problems.place(path), keywords, settings)
+    options = options if len(given.problems) == before else {}
+    settings = {name: Setting(value, given.get(name).place) for name, value in options.items()}
+    return AdversaryPlan(given.place, keywords, settings)
 
 
 def adversary_options(plan: AdversaryPlan, base: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import json
 import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -65,14 +65,12 @@ class Problems:
         self._codes.setdefault((key, " ".join(message.split())), code)
 
     @contextmanager
-    def at(self, *places: Place | Path, option: str | None = None) -> Iterator[None]:
+    def at(self, *places: Place | Path) -> Iterator[None]:
         """Note a `VeraxError` that is raised inside, as a problem of these places."""
         try:
             yield
         except VeraxError as error:
             self.add(str(error), *places, code=error.code)
-            if option is not None:
-                self.refused.add(option)
 
     def refuse(self) -> None:
         """Raise all problems, ordered by line; those of no line come last."""
@@ -99,6 +97,47 @@ class Problems:
         parts += [place for place in places if isinstance(place, str)]
         where = ", ".join(parts) or self.file
         return f"{where}: {text}" if where else text
+
+
+class Part(NamedTuple):
+    """A part of plain data that knows where it is."""
+
+    value: Any
+    path: Path
+    problems: Problems
+
+    @property
+    def place(self) -> Place:
+        return self.problems.place(self.path)
+
+    @property
+    def each(self) -> list[Part]:
+        """The items of a list; a value that is no list is one alone."""
+        if not isinstance(self.value, list):
+            return [self]
+        return [self._replace(value=v, path=(*self.path, n)) for n, v in enumerate(self.value)]
+
+    @property
+    def items(self) -> list[tuple[str, Part]]:
+        """The names of a mapping, each with its part."""
+        return [(n, self._replace(value=v, path=(*self.path, n))) for n, v in self.value.items()]
+
+    def only(self, names: Iterable[str]) -> Part:
+        """A mapping without its other names."""
+        kept = set(names)
+        return self._replace(value={n: v for n, v in self.value.items() if n in kept})
+
+    def get(self, name: str, default: Any = None) -> Part:
+        """The part under a name of a mapping."""
+        return self._replace(value=self.value.get(name, default), path=(*self.path, name))
+
+    def add(self, message: str, *, code: str) -> None:
+        """Note a problem of this part."""
+        self.problems.add(message, self.path, code=code)
+
+    def noted(self) -> AbstractContextManager[None]:
+        """Note a `VeraxError` that is raised inside, as a problem of this part."""
+        return self.problems.at(self.path)
 
 
 def read_yaml(text: str, problems: Problems, what: str = "a study") -> Any:

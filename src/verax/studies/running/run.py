@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.options import build, check
 from verax.progress import Display, is_watched, shown
@@ -97,6 +98,68 @@ def hardware_of(engine: str, **fields: Any) -> tuple[Hardware, bool]:
     return build(Hardware, {"engine": "local" if here else engine, **fields}), here
 
 
+def run_studies(
+    studies: Iterable[tuple[Study | str | Path | Mapping[str, Any], str | Path]],
+    *,
+    order: Callable[[Study, Cell], Any] | None = None,
+    filesystem: Any = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    progress: bool | None = None,
+    **hardware: Any,
+) -> list[StudyResults]:
+    """Run several studies side by side, each into its own folder.
+
+    The studies share the workers, so that none of these is idle while the last cells of a study
+    finish. Cells that are done already are not run again.
+
+    Args:
+        studies: pairs of a study, as `run_study` takes it, and its folder.
+        order: sort key of a study's cell; cells with small keys start first. By default the
+            cells with the most work do.
+        filesystem: the fsspec filesystem that the folders are on; by default the local one.
+        budget: seconds after which no cell is started.
+        retry_failed: whether to run failed cells again.
+        progress: whether to show progress; None shows it on a terminal and in a notebook.
+        hardware: fields of `Hardware`, which override those of the studies.
+
+    Returns:
+        The results of each study.
+
+    >>> import tempfile, verax
+    >>> study = {
+    ...     "corpora": {"planted": {"documents": 120}},
+    ...     "training": {"epochs": 1},
+    ...     "exams": ["replacement"],
+    ... }
+    >>> encoders = ["none", "mlp"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = verax.run_studies(
+    ...         [({**study, "models": {"encoder": e}}, f"{folder}/{e}") for e in encoders],
+    ...         order=lambda study, cell: cell.seed,
+    ...         workers=1,
+    ...     )
+    ...     [study.counts for study in results]
+    [{'done': 1}, {'done': 1}]
+    """
+    progress = is_watched() if progress is None else progress
+    loaded: dict[str, Corpus] = {}
+    read = [
+        (
+            study
+            if isinstance(study, Study)
+            else read_study(study, loaded=loaded, progress=progress),
+            folder,
+        )
+        for study, folder in studies
+    ]
+    chosen = [(with_hardware(study, hardware), folder) for study, folder in read]
+    run_several(
+        chosen, filesystem, budget, retry_failed=retry_failed, progress=progress, order=order
+    )
+    return [open_study(folder, filesystem) for _, folder in chosen]
+
+
 def with_hardware(study: Study, fields: Mapping[str, Any]) -> Study:
     """The study with these fields of its hardware changed."""
     checked = build(Hardware, fields)
@@ -124,6 +187,7 @@ def run_several(
     retry_failed: bool = False,
     watcher: Watcher | None = None,
     progress: bool | Display = False,
+    order: Callable[[Study, Cell], Any] | None = None,
 ) -> list[Ran]:
     """Run what is left of several studies side by side, each into its own folder.
 
@@ -134,7 +198,7 @@ def run_several(
     if watcher is None:
         labels = {key: label for study, _ in studies for key, label in study.labels.items()}
         with watching(labels, progress is True) as shown_as:
-            return run_several(studies, filesystem, budget, retry_failed, shown_as, progress)
+            return run_several(studies, filesystem, budget, retry_failed, shown_as, progress, order)
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
     hardware = studies[0][0].hardware
     refuse_hardware(hardware)
@@ -160,7 +224,10 @@ def run_several(
         watcher.says("no GPU here: mps and cells_per_gpu have no effect in this run")
     try:
         watcher.begins(engine.describe(), *counts)
-        run_all(engine, in_order(waiting, seed_by_seed=budget is not None))
+        waiting = in_order(waiting, seed_by_seed=budget is not None)
+        if order is not None:
+            waiting.sort(key=lambda pair: order(_study(pair[0]), pair[1]))
+        run_all(engine, waiting)
     finally:
         engine.stop()
     return all_ran

@@ -1,0 +1,235 @@
+"""`check_paper`: the verdict on every claim, every table made again, and a page of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from research.papers.claims import Claim, Finding
+from research.papers.exhibits import has_published
+from research.papers.judging import Aside
+from research.papers.numbers import as_json
+from research.papers.paper import Paper
+from research.papers.points import plain_name
+from research.papers.probing import PROBES, probes_table
+from research.papers.registry import refuse_others
+from research.papers.results import TABLES, PaperResults
+from research.papers.verdicts import MARKS, REPLICATES
+from verax import VeraxError
+from verax.files import write_files
+from verax.spreadsheets import to_csv
+
+PAGE, CLAIMS, PICTURE = "README.md", "claims.json", "scatter.svg"
+MOST_KEPT = 1000
+"""Exhibits of more rows, such as the points of scatter plots, are not written to `TABLES`."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what came of it.
+
+    finding  on the corpora of the paper that decide
+    others   on other corpora, as generalisation; None if there are none
+    aside    with the corpora that were set aside; None if there are none
+    """
+
+    claim: Claim
+    finding: Finding
+    others: Finding | None = None
+    aside: Finding | None = None
+
+    @property
+    def verdict(self) -> str:
+        return self.finding.verdict
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.verdict]
+
+    @property
+    def disagreeing(self) -> dict[str, str]:
+        """Other rule → its verdict, if that is another."""
+        rules = dict(self.finding.other_verdicts)
+        if self.aside is not None:
+            rules["with corpora set aside"] = self.aside.verdict
+        return {name: verdict for name, verdict in rules.items() if verdict != self.verdict}
+
+    @property
+    def cause(self) -> Mapping[str, str]:
+        """Why it does not replicate; empty if it does."""
+        return {} if self.verdict == REPLICATES else self.claim.cause
+
+    def to_dict(self) -> dict[str, Any]:
+        """The claim and its findings as JSON has them."""
+        beside = {"generalisation": self.others, "with_set_aside": self.aside}
+        short = {
+            name: None if f is None else {"verdict": f.verdict, "here": f.ours}
+            for name, f in beside.items()
+        }
+        return {**self.claim.to_dict(), **self.finding.to_dict(), **short}
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A paper, judged by results.
+
+    paper    the paper that is judged
+    results  those that its claims are judged by
+    probes   those of its probes, which have no part in any verdict
+    """
+
+    paper: Paper
+    results: PaperResults
+    probes: PaperResults | None = None
+
+    @cached_property
+    def set_aside(self) -> Mapping[str, Aside]:
+        """Corpus → why no verdict goes by it."""
+        return self.paper.aside(self.results)
+
+    @cached_property
+    def own_corpora(self) -> list[str]:
+        """The corpora of the results that are the paper's, but for those set aside."""
+        own = [name for name in self.results.corpora() if self.paper.has(name)]
+        return [name for name in own if name not in self.set_aside]
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether no corpus is the paper's: verdicts then say nothing of the paper."""
+        return not any(self.paper.has(name) for name in self.results.corpora())
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """Each claim with its findings, in the order of the paper."""
+        parts: dict[tuple[str, ...], PaperResults] = {}
+
+        def check(claim: Claim, corpora: Sequence[str]) -> Finding:
+            wanted = tuple(name for name in every if name in corpora)
+            if wanted not in parts:
+                is_all = len(wanted) == len(every)
+                parts[wanted] = self.results if is_all else self.results.of_corpora(wanted)
+            return claim.check(parts[wanted])
+
+        every, found = self.results.corpora(), []
+        deciding = every if self.is_trial else self.own_corpora
+        for claim in self.paper.claims:
+            own = deciding
+            if claim.corpora and not self.is_trial:
+                own = [name for name in own if plain_name(name) in claim.corpora]
+            rest = [name for name in every if name not in own and name not in self.set_aside]
+            others = check(claim, rest) if rest else Finding()
+            again = [name for name in self.set_aside if self.paper.has(name)]
+            aside = check(claim, [*own, *again]) if again and not claim.corpora else None
+            finding = check(claim, own)
+            found.append(Judged(claim, finding, others if others.parts else None, aside))
+        return found
+
+    @property
+    def ranked(self) -> list[Judged]:
+        """The same, first those that the paper is about."""
+        return sorted(self.judged, key=lambda one: (one.claim.rank or 1000, one.claim.id))
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Exhibit → its table, published beside measured; empty if nothing of it is known."""
+        return {exhibit.name: exhibit.make(self.results) for exhibit in self.paper.exhibits}
+
+    @property
+    def has_published(self) -> bool:
+        """Whether any table has a published number."""
+        return any(has_published(table) for table in self.tables.values())
+
+    @cached_property
+    def probed(self) -> pd.DataFrame:
+        """The table of what probes have measured; empty if there are none."""
+        if self.probes is None:
+            return pd.DataFrame()
+        order = self.paper.studies(PROBES) if self.paper.has_probes else ()
+        return probes_table(self.probes, self.paper.grid, self.paper.probed, order)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Verdict → how many claims have it."""
+        counts = Counter(one.verdict for one in self.judged)
+        return {verdict: counts[verdict] for verdict in MARKS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The paper, counts, and each claim with its numbers, as `to_json` writes them."""
+        from research.papers.screen import conclusion
+
+        return {
+            "paper": self.paper.name,
+            "conclusion": conclusion(self),
+            "counts": self.counts,
+            "corpora": self.own_corpora,
+            "set_aside": {name: asdict(aside) for name, aside in self.set_aside.items()},
+            "claims": [one.to_dict() for one in self.judged],
+        }
+
+    def to_json(self) -> str:
+        """The text of claims.json."""
+        return as_json(self.to_dict(), digits=12)  # the last ones differ between processors
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write README.md, claims.json, scatter.svg and tables/*.csv of at most `MOST_KEPT` rows.
+
+        The same results give the same bytes. Without altair and vl-convert-python there is no
+        scatter.svg.
+
+        Args:
+            folder: where to; it is made if it does not exist.
+
+        Returns:
+            The files written.
+        """
+        from research.papers.page import page
+        from research.papers.picture import can_draw, scatter
+
+        folder = Path(folder)
+        tables = {**self.tables, PROBES: self.probed}
+        chart = scatter(self) if can_draw() else None
+        files: Mapping[str, str] = {
+            PAGE: page(self),
+            CLAIMS: self.to_json(),
+            **({} if chart is None else {PICTURE: chart.svg("light") + "\n"}),
+            **{
+                f"{TABLES}/{name}.csv": to_csv(table, float_format="%.6g")
+                for name, table in tables.items()
+                if 0 < len(table) <= MOST_KEPT
+            },
+        }
+        write_files(folder, files)
+        return [folder / name for name in files]
+
+
+def check_paper(paper: Paper, folder: str | Path) -> Checked:
+    """Judge every claim of a paper by its results.
+
+    Args:
+        paper: the paper, as `paper(name)` gives it.
+        folder: its results: studies, packed or not, in a folder each; probes are in folder/probes.
+
+    Returns:
+        The verdict on each claim, and the tables and figures made again.
+
+    Raises:
+        VeraxError: `folder` holds no results, or those of another paper.
+    """
+    folder = Path(folder)
+    for place in (folder, folder / PROBES):
+        refuse_others(paper, place)
+    results = PaperResults.open(folder)
+    probes = paper.studies(PROBES) if paper.has_probes else {}
+    if set(results.cells["part"]) <= set(probes) - set(paper.studies("full")):
+        raise VeraxError(
+            f"{folder} holds probes of {paper.name}, by which no claim is judged: put them in a "
+            f"folder {PROBES} beside its results",
+            code="result.wrong-kind",
+        )
+    return Checked(paper, results, results.probes)

@@ -1,0 +1,223 @@
+"""A paper as data: its studies, its published numbers, its claims."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from importlib import import_module, resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from research.papers.claims import Claim
+from research.papers.exhibits import Exhibit, exhibits_of, published_table
+from research.papers.judging import Aside, claims_of, set_aside
+from research.papers.points import Grid, as_number, plain_name, refuse_unknown
+from research.papers.probing import PROBES
+from research.papers.results import PaperResults
+from research.papers.strengths import with_strengths
+from verax import VeraxError
+
+SCALES = ("smoke", "small", "full")
+"""The sizes at which the studies of a paper can be run."""
+_READINGS = "readings.yaml"
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """One paper.
+
+    name      author-author-year
+    package   the Python package with its data: studies.yaml, published/*.csv, deviations.md and
+              differences.md
+    exhibits  its tables and figures
+    claims    its statements
+    corpora   names here → names in the paper's tables, of the paper's own corpora
+    probed    name → number that is shown of its probes, as `Point.number` takes it
+    kept      parts whose tables of single documents are packed, for figures that draw them
+    grid      the axes that claims and exhibits go through
+    told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
+    aside     results → corpus → why no verdict goes by it
+    """
+
+    name: str
+    title: str
+    authors: str
+    url: str
+    package: str
+    exhibits: Sequence[Exhibit]
+    claims: Sequence[Claim]
+    corpora: Mapping[str, str] = field(default_factory=dict)
+    probed: Mapping[str, str] = field(default_factory=dict)
+    kept: Sequence[str] = ()
+    grid: Grid = field(default_factory=lambda: Grid(""))
+    told: Mapping[str, Any] = field(default_factory=dict)
+    aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
+
+    def __repr__(self) -> str:
+        return f"Paper({self.name})"
+
+    @property
+    def _folder(self) -> Traversable:
+        return resources.files(self.package)
+
+    @cached_property
+    def _studies(self) -> dict[str, Any]:
+        text = (self._folder / "studies.yaml").read_text(encoding="utf-8")
+        return dict(yaml.safe_load(text))
+
+    def studies(self, scale: str = "full") -> dict[str, dict[str, Any]]:
+        """Part → a study as its file would hold it, for `verax.run_study`.
+
+        `full` is what studies.yaml has under `parts`. A smaller scale changes each part by its
+        `every`, then by what its `parts` have for that part, and leaves out those in `leave_out`.
+        `probes` are the studies under `probes`. `strength` of a model may be the name of a rule,
+        whose choices are under `strengths`. `readings` of a study names an entry of
+        readings.yaml, which says how corpora are read.
+        """
+        if scale not in (*SCALES, PROBES):
+            raise unknown("scale", scale, (*SCALES, PROBES))
+        if scale == PROBES and not self.has_probes:
+            raise VeraxError(
+                f"{self.name} has no probes: run it at {', '.join(SCALES)}",
+                code="option.not-applicable",
+            )
+        full = self._studies[PROBES if scale == PROBES else "parts"]
+        smaller = {} if scale == PROBES else self._studies.get(scale) or {}
+        every, parts = smaller.get("every") or {}, smaller.get("parts") or {}
+        studies = {}
+        for part in full:
+            if part in smaller.get("leave_out", ()):
+                continue
+            study = with_strengths(full[part], self._studies.get("strengths") or {})
+            study = laid(laid(study, every), parts.get(part) or {})
+            study = {"name": f"{self.name}.{part}", **study}
+            studies[part] = read_as(study, study.pop("readings", None))
+        return studies
+
+    @property
+    def has_probes(self) -> bool:
+        """Whether the paper has studies under `probes`."""
+        return bool(self._studies.get(PROBES))
+
+    def published(self, name: str) -> pd.DataFrame:
+        """A published table: dataset, model, attention, metric, value, std; values as text."""
+        return published_table(self.package, name)
+
+    def words(self, name: str) -> str:
+        """A text of the paper's page, deviations or differences; empty if there is none."""
+        file = self._folder / f"{name}.md"
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+    def has(self, corpus: str) -> bool:
+        """Whether a corpus, by its name here, is the paper's; any is if the paper lists none.
+
+        Anything after a colon, such as the folder of the corpus, does not count.
+        """
+        return not self.corpora or plain_name(corpus) in self.corpora
+
+    def exhibit(self, name: str) -> Exhibit:
+        """A table or figure by name: `table1`, `figure 3`, or `1` for the table."""
+        key = "".join(str(name).lower().split())
+        key = f"table{key}" if key.isdigit() else key.replace("fig.", "figure")
+        known = {exhibit.name: exhibit for exhibit in self.exhibits}
+        if key not in known:
+            raise unknown(f"exhibit of {self.name}", name, known)
+        return known[key]
+
+
+_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "probed"}
+_KEYS |= {"all_exhibits", "exhibits", "kept"}
+_TOLD = {"conclusion", "setup", "scatter"}
+_OF_CLAIMS = {"criteria", "set_aside", "all_claims", "claims", *_TOLD}
+
+
+def read_paper(package: str) -> Paper:
+    """The paper of a package: paper.yaml and claims.yaml, with functions of module `functions`."""
+    folder = resources.files(package)
+    data: dict[str, Any] = {}
+    for file, keys in (("paper.yaml", _KEYS), ("claims.yaml", _OF_CLAIMS)):
+        read = yaml.safe_load((folder / file).read_text(encoding="utf-8"))
+        refuse_unknown(f"{package}/{file}", read, keys)
+        data |= read
+    has_functions = (folder / "functions.py").is_file()
+    grid = Grid(
+        package,
+        data.get("axes", {}),
+        data.get("parts", {}),
+        data.get("published", data["corpora"]),
+        data.get("ordered", False),
+        {word: as_number(number) for word, number in data.get("criteria", {}).items()},
+        import_module(f"{package}.functions") if has_functions else None,
+    )
+    return Paper(
+        name=package.rpartition(".")[2].replace("_", "-"),
+        title=data["title"],
+        authors=data["authors"],
+        url=data["url"],
+        package=package,
+        exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
+        claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
+        corpora=data["corpora"],
+        probed=data.get("probed", {}),
+        kept=data.get("kept", ()),
+        grid=grid,
+        told={name: data[name] for name in sorted(_TOLD & data.keys())},
+        aside=partial(set_aside, grid, data.get("set_aside", {})),
+    )
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> VeraxError:
+    """The error for a name that does not exist."""
+    choices = ", ".join(known)
+    return VeraxError(
+        f"unknown {what} {name!r}: choose from {choices}", code="option.unknown-value"
+    )
+
+
+_WHOLE = ("corpora", "exams", "seeds", "adversaries")
+"""Sections that a smaller scale replaces; others it changes option by option."""
+
+
+def laid(study: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a study with the sections of `over` changed; in a list, every entry is changed."""
+    laid_over = copy.deepcopy(dict(study))
+    for section, changes in over.items():
+        before = laid_over.get(section)
+        if section in _WHOLE or before is None or not isinstance(changes, Mapping):
+            laid_over[section] = copy.deepcopy(changes)
+        elif isinstance(before, list):
+            laid_over[section] = [{**options, **changes} for options in before]
+        else:
+            laid_over[section] = {**before, **changes}
+    return laid_over
+
+
+@cache
+def _readings() -> dict[str, dict[str, Any]]:
+    """Name → corpus → how it is read."""
+    text = (resources.files("research.papers") / _READINGS).read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
+    """The study with each corpus it names read as `readings` has it; options beside it win."""
+    if readings is None:
+        return study
+    known = _readings()[readings]
+    section = study["corpora"]
+    named: dict[str, Any] = {}
+    for item in section if isinstance(section, list) else [section]:
+        with_options = item if isinstance(item, Mapping) else {item: {}}
+        if twice := named.keys() & with_options:
+            raise VeraxError(
+                f"{study['name']} reads {min(twice)} twice: make it two parts",
+                code="option.conflict",
+            )
+        named |= with_options
+    corpora = {name: {**known.get(name, {}), **(options or {})} for name, options in named.items()}
+    return {**study, "corpora": corpora}

@@ -1,0 +1,241 @@
+"""A paper's results: the finished cells of all its studies, from one run or several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from research.papers.folders import CORPORA, DESCRIBED_BY, read_studies
+from research.papers.numbers import SeedMean
+from verax import VeraxError
+
+TABLES = "tables"
+"""The folder of a paper's tables, beside its page."""
+SUMMARY = ["cell", "exam", "table", "row", "column", "value", "low", "high", "n", "unit"]
+
+
+class Missing(VeraxError):  # noqa: N818  a state of results, and no fault
+    """A folder of results has no finished cell."""
+
+    code = "result.unfinished"
+
+
+class PaperResults:
+    """All numbers of a paper's finished cells.
+
+    cells       a row per finished cell and part: `cell`, `part`, all options, scores, versions,
+                device
+    summary     a row per number: cell, exam, table, row, column, value, low, high, n, unit
+    tables      name → rows with `cell`, of other tables that were kept, such as single_token_tokens
+    unfinished  part → how many cells of its studies are not done
+    questions   part → the question of its study
+
+    A cell that two parts share is in both, and counts once in every number. Methods take `where`:
+    column of `cells` → its value, or a collection of which any value will do. None selects cells
+    without a value. A column that no cell has selects none.
+    """
+
+    def __init__(
+        self,
+        cells: pd.DataFrame,
+        summary: pd.DataFrame,
+        tables: Mapping[str, pd.DataFrame] | None = None,
+        unfinished: Mapping[str, int] | None = None,
+        questions: Mapping[str, str] | None = None,
+    ) -> None:
+        if cells.empty:
+            cells = cells.reindex(columns=["cell", "part", "corpus", "seed"])
+        self.cells = cells.reset_index(drop=True)
+        self.summary = summary.drop_duplicates(["cell", "exam", "table", "row", "column"])
+        self.tables = dict(tables or {})
+        self.unfinished = dict(unfinished or {})
+        self.questions = dict(questions or {})
+        self.probes_folder: Path | None = None
+        self._selected: dict[Hashable, pd.DataFrame] = {}
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part} {n}" for part, n in self.cells["part"].value_counts().items())
+        return f"PaperResults({self.cells['cell'].nunique()} cells: {parts})"
+
+    @classmethod
+    def open(cls, folder: str | Path) -> PaperResults:
+        """The results in a folder.
+
+        Args:
+            folder: one that holds studies, packed or not, in a folder each; or a study itself.
+
+        Returns:
+            The finished cells of all these studies.
+
+        Raises:
+            Missing: no cell is finished.
+        """
+        folder = Path(folder)
+        read = read_studies(folder, SUMMARY)
+        if read is None:
+            raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
+        results = cls(*read)
+        results.probes_folder = folder / "probes"
+        return results
+
+    @cached_property
+    def probes(self) -> PaperResults | None:
+        """Results of probes, in the folder `probes` beside these; None without any."""
+        if (
+            self.probes_folder is None
+            or (read := read_studies(self.probes_folder, SUMMARY)) is None
+        ):
+            return None
+        return PaperResults(*read)
+
+    def of_corpora(self, corpora: Collection[str]) -> PaperResults:
+        """The results on some corpora alone, with `unfinished` and `questions` of all."""
+        cells = self.cells[self.cells["corpus"].isin(list(corpora))]
+        keys = set(cells["cell"])
+        tables = {
+            name: rows[rows["cell"].isin(keys)] if "cell" in rows else rows
+            for name, rows in self.tables.items()
+        }
+        summary = self.summary[self.summary["cell"].isin(keys)]
+        return PaperResults(cells, summary, tables, self.unfinished, self.questions)
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]]:
+        """(table, row, column) → cell → value, low, high, n."""
+        numbers: dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]] = {}
+        names = ["table", "row", "column", "cell", "value", "low", "high", "n"]
+        columns = (self.summary[name].tolist() for name in names)
+        for table, row, column, cell, value, low, high, n in zip(*columns, strict=True):
+            by_cell = numbers.setdefault((str(table), str(row), str(column)), {})
+            by_cell[str(cell)] = (float(value), float(low), float(high), int(n))
+        return numbers
+
+    @cached_property
+    def _rows(self) -> dict[Hashable, pd.DataFrame]:
+        """(table, column) → their rows of the summary."""
+        return dict(iter(self.summary.groupby(["table", "column"], sort=False, observed=True)))
+
+    @cached_property
+    def _seeds(self) -> dict[str, int]:
+        """Cell → its seed."""
+        return dict(zip(self.cells["cell"], self.cells["seed"], strict=True))
+
+    def select(self, **where: Any) -> pd.DataFrame:
+        """The cells of a configuration: rows of `cells`, each cell once, by seed."""
+        key = tuple((column, _hashable(value)) for column, value in where.items())
+        if key not in self._selected:
+            chosen = np.ones(len(self.cells), dtype=bool)
+            for column, option in key:
+                values = option if isinstance(option, tuple) else (option,)
+                if column in self.cells:
+                    fits = [equal(self.cells[column], value) for value in values]
+                    chosen &= np.any(fits, axis=0)
+                else:
+                    chosen &= None in values
+            cells = self.cells.loc[chosen, ["cell", "seed"]].drop_duplicates("cell")
+            self._selected[key] = self.cells.loc[cells.sort_values("seed", kind="stable").index]
+        return self._selected[key]
+
+    def corpora(self, **where: Any) -> list[str]:
+        """Names of the corpora of selected cells, in the order of these."""
+        return [str(name) for name in dict.fromkeys(self.select(**where)["corpus"])]
+
+    def find(self, table: str, row: str, column: str, **where: Any) -> SeedMean | None:
+        """A number of the summary, by ids of its table, row and column, over seeds of one model.
+
+        Returns:
+            The mean over seeds, percents of 100; None if no cell has a value.
+
+        Raises:
+            VeraxError: two of the cells have the same seed, so that `where` names several models.
+        """
+        numbers = self._numbers.get((table, row, column), {})
+        chosen = self.select(**where)
+        cells = [key for key in chosen["cell"] if key in numbers]
+        if not cells:
+            return None
+        if len({self._seeds[key] for key in cells}) < len(cells):
+            _refuse_mixtures(chosen[chosen["cell"].isin(cells)], where)
+        values, lows, highs, ns = zip(*(numbers[key] for key in cells), strict=True)
+        # of one seed alone, the one that has a value
+        single = next((i for i, value in enumerate(values) if not math.isnan(value)), None)
+        if single is None:
+            return None
+        return SeedMean.of(values, cells, max(ns), (lows[single], highs[single]))
+
+    def fact(self, column: str, **where: Any) -> SeedMean | None:
+        """A column of `cells`, such as test_accuracy, over the seeds of one model.
+
+        It has no interval over documents. None if no cell has a value.
+        """
+        chosen = self.select(**where)
+        if chosen.empty or column not in chosen:
+            return None
+        _refuse_mixtures(chosen, where)
+        number = SeedMean.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
+        return None if math.isnan(number.value) else number
+
+    def described(self, column: str, **where: Any) -> SeedMean | None:
+        """A number of corpora.csv, of the corpus of selected cells as they read it.
+
+        It comes with one of the cells. None if nothing is known of their corpus.
+        """
+        table, chosen = self.tables.get(CORPORA), self.select(**where)
+        if table is None or chosen.empty:
+            return None
+        cell = chosen.iloc[0]
+        for name in DESCRIBED_BY:
+            table = table[equal(table[name], cell.get(name))]
+        if table.empty:
+            return None
+        return SeedMean.of([float(table.iloc[0][column])], [str(cell["cell"])])
+
+    def kept(self, table: str, **where: Any) -> list[dict[Hashable, Any]]:
+        """The rows in one of `tables` of the first selected cell that has any."""
+        rows = self.tables.get(table, pd.DataFrame({"cell": []}))
+        known = set(rows["cell"])
+        first = next((key for key in self.select(**where)["cell"] if key in known), None)
+        return rows[rows["cell"] == first].to_dict("records")
+
+    def rows(self, table: str, column: str, **where: Any) -> list[str]:
+        """Ids of the rows of a summary table that selected cells have, in the summary's order."""
+        rows = self._rows.get((table, column), pd.DataFrame({"cell": [], "row": []}))
+        chosen = rows["cell"].isin(set(self.select(**where)["cell"]))
+        return [str(row) for row in rows.loc[chosen, "row"].unique()]
+
+
+def equal(column: pd.Series, value: Any) -> np.ndarray:
+    """Where a column has a value; None and NaN are where it has none."""
+    missing = value is None or value != value
+    matches = column.isna() if missing else (column == value).fillna(False)
+    return matches.to_numpy(dtype=bool)
+
+
+def _refuse_mixtures(chosen: pd.DataFrame, where: Mapping[str, Any]) -> None:
+    if chosen["seed"].duplicated().any():
+        texts = chosen.drop(columns=_NOT_OPTIONS, errors="ignore").astype(str)
+        differing = ", ".join(str(name) for name in texts if texts[name].nunique(dropna=False) > 1)
+        raise VeraxError(
+            f"cells of {where} are of several models: they differ in "
+            f"{differing or 'nothing but the part'}",
+            code="result.wrong-kind",
+        )
+
+
+_NOT_OPTIONS = [
+    *("cell", "part", "seed", "seconds", "seconds_train", "seconds_examine", "started"),
+    *("finished", "test_accuracy", "test_f1", "test_macro_f1", "test_roc_auc", "test_loss"),
+    *("commit", "device", "strength_chosen"),
+]
+
+
+def _hashable(option: Any) -> Hashable:
+    """A value as it is, a collection as a tuple."""
+    several = isinstance(option, Collection) and not isinstance(option, str)
+    return tuple(option) if several else option

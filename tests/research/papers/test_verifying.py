@@ -1,0 +1,135 @@
+"""Stored cells trained anew: equal as they are, and named once a stored number is another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from in_process import run_here
+from pyarrow import parquet
+
+from research.__main__ import main
+from research.papers import pack_paper, paper, verify_paper
+from research.papers.paper import laid
+from research.papers.verifying import (
+    DIFFERS,
+    EQUAL,
+    NOT_RUN,
+    WITHIN,
+    Difference,
+    VerifiedCell,
+    differences_of,
+    kind,
+)
+from support.errors import raises
+
+SERRANO = paper("serrano-smith-2019")
+SMALL = {
+    "corpora": {"planted": {"documents": 60, "sentences": 2}},
+    "models": {"encoder": "none"},
+    "training": {"epochs": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A packed part of a paper: two models without an encoder, two seeds of each."""
+    folder = tmp_path_factory.mktemp("verify")
+    study = laid(SERRANO.studies("smoke")["imdb"], SMALL)
+    run_here(study, folder / "ran" / "imdb")
+    pack_paper(SERRANO, folder / "ran", folder / "packed")
+    return folder / "packed"
+
+
+@pytest.mark.slow
+def test_stored_cells_come_out_equal(packed: Path) -> None:
+    verified = verify_paper(SERRANO, packed, sample=2, seed=3)
+    assert [cell.verdict for cell in verified.cells] == [EQUAL, EQUAL]
+    assert verified.stored == 4
+    assert all(cell.same_kind and cell.is_as_expected for cell in verified.cells)
+    assert all(cell.numbers > 400 for cell in verified.cells)
+    again = verify_paper(SERRANO, packed, sample=2, seed=3)
+    assert [cell.key for cell in again.cells] == [cell.key for cell in verified.cells]
+
+
+@pytest.mark.slow
+def test_an_altered_number_is_named(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "altered"
+    summary = pd.read_parquet(packed / "imdb" / "summary.parquet")
+    place = summary.index[(summary["table"] == "erasure.contingency") & summary["value"].notna()][0]
+    key, row, column = summary.loc[place, ["cell", "row", "column"]]
+    _copy_with(packed, folder, place, summary.loc[place, "value"] + 0.25)
+    name = f"erasure.contingency/{row}/{column}"
+    results = ["papers", "verify", SERRANO.name, "--results", str(folder)]
+    assert main([*results, "--cells", str(key)[:8]]) == 3
+    out = capsys.readouterr().out
+    assert name in " ".join(out.split())
+    # within the tolerance of percents, but equal was to be expected here
+    assert "1 within tolerance, of 4 stored cells" in out
+    assert main([*results, "--cells", str(key), "--json"]) == 3
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert [difference["name"] for difference in cell["differences"]] == [name]
+    _copy_with(packed, tmp_path / "more", place, summary.loc[place, "value"] + 50)
+    (far,) = verify_paper(SERRANO, tmp_path / "more", cells=[str(key)]).cells
+    assert (far.verdict, far.is_as_expected) == (DIFFERS, False)
+    assert [difference.name for difference in far.differences] == [name]
+
+
+def _copy_with(packed: Path, folder: Path, place: int, value: float) -> None:
+    """A pack with another value in a row of its summary."""
+    shutil.copytree(packed, folder)
+    file = folder / "imdb" / "summary.parquet"
+    table = parquet.read_table(file)
+    values = table.column("value").to_pylist()
+    values[place] = value
+    at = table.schema.get_field_index("value")
+    parquet.write_table(table.set_column(at, "value", pa.array(values, pa.float64())), file)
+
+
+def test_what_is_asked_for_has_to_be_there(packed: Path) -> None:
+    with raises("option.ambiguous", "zz"):
+        verify_paper(SERRANO, packed, cells=["zz"])
+    with raises("option.ambiguous"):
+        verify_paper(SERRANO, packed, cells=[""])
+    with raises("option.unknown-value", "yelp"):
+        verify_paper(SERRANO, packed, parts=["yelp"])
+    with raises("result.wrong-kind"):
+        verify_paper(paper("meister-2021"), packed)
+
+
+@pytest.mark.slow
+def test_vectors_are_known_by_their_content() -> None:
+    kept = Path(__file__).parents[3] / "results" / "meister-2021"
+    with raises("option.missing", "glove-100d.txt", "--vectors"):
+        verify_paper(paper("meister-2021"), kept, sample=1)
+
+
+def test_tolerances_are_by_unit_or_the_range_of_seeds() -> None:
+    old = {"f1": (80.0, "percent"), "tau": (0.5, "number"), "gone": (1.0, "count")}
+    new = {"f1": (84.0, "percent"), "tau": (0.5 + 1e-13, "number"), "more": (2.0, "count")}
+    gone, f1 = differences_of(old, new)
+    assert (gone.name, gone.within) == ("gone", False)
+    assert f1 == Difference("f1", 80.0, 84.0, within=False)
+    seeds = [{"f1": (80.0, "percent")}, {"f1": (85.0, "percent")}]
+    assert differences_of(old, new, seeds)[1].within
+
+
+def test_what_is_expected_depends_on_device_and_model() -> None:
+    near = Difference("f1", 80.0, 80.1, within=True)
+    on_gpu = VerifiedCell("k", "sst", "", same_kind=True, differences=[near])
+    assert (on_gpu.verdict, on_gpu.expected, on_gpu.is_as_expected) == (WITHIN, EQUAL, False)
+    conv = VerifiedCell("k", "sst", "", same_kind=True, is_exact=False, differences=[near])
+    other = VerifiedCell("k", "sst", "", same_kind=False, differences=[near])
+    assert conv.is_as_expected
+    assert other.is_as_expected
+    failed = VerifiedCell("k", "sst", "", same_kind=False, error="out of memory")
+    assert failed.verdict == NOT_RUN
+    facts = {"gpu": "NVIDIA H200", "versions": {"torch": "2.11.0", "cuda": "13.0"}}
+    assert kind(facts) != kind({**facts, "versions": {"torch": "2.12.0", "cuda": "13.0"}})
+    assert kind(facts) != kind({"gpu": None, "platform": "Linux", "versions": facts["versions"]})

@@ -22,6 +22,8 @@ import pytest
 
 import verax
 from support.commands import make_completion, small_demo
+from support.internals import CROSS_FITTED_LIMITS, RUN_GRID
+from verax.calibration import calibrate_like
 from verax.cli import main
 from verax.files import replace_folder, write_files, write_table, write_text
 from verax.models import AttentionClassifier
@@ -349,6 +351,18 @@ def whole_grid(folder: Path) -> None:
     assert [results.values(key) for key in results.keys] == [
         {"sum": results.config(key)["n"]} for key in results.keys
     ]
+
+
+@writes("calibrate_like", "verax calibrate --out", opens=lambda folder: json.loads(
+    (folder / "out" / "limits.json").read_text(encoding="utf-8")))  # fmt: skip
+def _calibrated(folder: Path, version: str) -> None:
+    """What would train for minutes is replaced."""
+    limits = SimpleNamespace(to_json=lambda whole: {"version": version})
+    with pytest.MonkeyPatch.context() as patch:
+        grid = SimpleNamespace(table=lambda name: None)
+        patch.setattr(RUN_GRID, lambda *given, **how: grid)
+        patch.setattr(CROSS_FITTED_LIMITS, lambda *given: limits)
+        calibrate_like(model(version), corpus(), folder / "out")
 
 
 def description(version: str) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import capabilities
 import pytest
-import research_writers  # noqa: F401  papers and calibration: delete with them
 from capabilities import CAPABILITIES
 from places import MEMORY, Place
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from verax.errors import VeraxError, VeraxWarning, nearest
 from verax.exams.described import check_together
-from verax.exams.judgement.judgement import Judgement
+from verax.exams.judgement.judgement import Judgement, judge
+from verax.exams.judgement.limits import LimitSet
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
@@ -163,11 +164,17 @@ class StudyResults(Shown):
         """Versions, device, seconds and scores of a finished cell, as its manifest has them."""
         return self._done(key).facts
 
-    def judgements(self) -> dict[str, Judgement]:
-        """What exams say of each configuration's attention, over its seeds, by its name."""
+    def judgements(
+        self, limits: str | Path | Mapping[str, Any] | LimitSet | None = None
+    ) -> dict[str, Judgement]:
+        """Return the judgement of each configuration's attention, over its seeds, by its name.
+
+        Args:
+            limits: thresholds, as `Verdict.judge` takes them; the newest, unless given.
+        """
         from verax.studies.summaries import model_summaries
 
-        return {model.name: model.judgement for model in model_summaries(self)}
+        return {model.name: judge(model, limits) for model in model_summaries(self)}
 
     def history(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every epoch of every cell's training."""

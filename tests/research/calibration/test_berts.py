@@ -8,23 +8,24 @@ import pytest
 import torch
 from torch import Tensor
 
-from support.internals import (
+from research.calibration.berts import (
     APART,
+    BERT_KINDS,
     EVIDENCE,
-    KINDS,
     OTHERS,
+    BertFactory,
     BertOptions,
-    Effort,
-    Maker,
-    Place,
-    corpus_at,
-    evidence_mass,
-    gates_of,
-    lexicon,
     make_bert,
     train_bert,
     word_tokenizer,
     written_out,
+)
+from verax.calibration import (
+    CorpusSpec,
+    TrainingBudget,
+    corpus_with_evidence,
+    gates_of,
+    lexicon,
 )
 from verax.corpora import Corpus
 
@@ -33,7 +34,7 @@ LEXICON = lexicon(2)
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return written_out(corpus_at(Place("planted", 10, 2), 240, 0))
+    return written_out(corpus_with_evidence(CorpusSpec("planted", 10, 2), 240, 0))
 
 
 @pytest.fixture(scope="module")
@@ -110,17 +111,15 @@ def test_one_layer_reads_a_word_by_its_own_weight(tokenizer: Any) -> None:
 @pytest.mark.slow
 def test_attention_of_a_bert_moves_where_training_moves_it(corpus: Corpus) -> None:
     plain = train_bert(corpus, 0, BertOptions(2, 16, 2))
-    shares = {
-        move: evidence_mass(train_bert(corpus, 0, BertOptions(2, 16, 8, move), plain), corpus.test)
-        for move in ("towards", "away")
-    }
-    assert shares["away"] < 0.2 < evidence_mass(plain, corpus.test) < 0.6 < shares["towards"]
+    moved = {m: train_bert(corpus, 0, BertOptions(2, 16, 8, m), plain) for m in ("towards", "away")}
+    shares = {name: gates_of(one, plain, corpus).mass for name, one in moved.items()}
+    assert shares["away"] < 0.2 < gates_of(plain, plain, corpus).mass < 0.6 < shares["towards"]
 
 
 def test_a_bert_that_did_not_learn_passes_no_gate(corpus: Corpus) -> None:
-    kind = KINDS["bert1"]
-    maker = Maker(corpus_at(Place("planted", 10, 2), 120, 0), 0, Effort(epochs=0, size=8))
-    model = maker.make(kind)
-    assert {"learnt", "flips", "mass"} <= set(
-        gates_of(model, model, maker.corpus_of(kind)).failed(kind.side)
-    )
+    kind = BERT_KINDS["bert1"]
+    corpus = corpus_with_evidence(CorpusSpec("planted", 10, 2), 120, 0)
+    factory = BertFactory(corpus, 0, TrainingBudget(epochs=0, size=8))
+    model = factory.make(kind)
+    failed = gates_of(model, model, factory.corpus_of(kind)).failed(kind.side)
+    assert {"learnt", "flips", "mass"} <= set(failed)

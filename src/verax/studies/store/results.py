@@ -24,10 +24,9 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
 from verax.schema import Columns, SchemaError
-from verax.studies.adversaries.adversaries import COLUMNS as OF_ADVERSARIES
-from verax.studies.adversaries.adversaries import Adversaries, check_instances
-from verax.studies.adversaries.manifest import stored_adversaries
-from verax.studies.adversaries.measures import EXAM as ADVERSARIES
+from verax.studies.adversaries import COLUMNS as OF_ADVERSARIES
+from verax.studies.adversaries import NAME as ADVERSARIES
+from verax.studies.adversaries import Adversaries, check_instances, stored_adversaries
 from verax.studies.grid.cell import Cell
 from verax.studies.store.archive import open_source
 from verax.studies.store.folders import StorageFolder, storage_folder

@@ -54,8 +54,9 @@ def read(
     if not drop_extremes:
         return corpus
     low, high = "min_length" not in options, "max_length" not in options
-    splits = {s: _without_extremes(d, low, high) for s, d in corpus.splits.items()}
-    return replace(corpus, **splits)
+    splits = (_without_extremes(corpus.splits[s], low, high) for s in verax.corpora.SPLITS)
+    train, validation, test = splits
+    return replace(corpus, train=train, validation=validation, test=test)
 
 
 def pooled(tables: Mapping[str, pd.DataFrame], pool: str) -> dict[str, pd.DataFrame]:

@@ -26,7 +26,7 @@ from verax.cli import main
 from verax.files import replace_folder, write_files, write_table, write_text
 from verax.models import AttentionClassifier
 from verax.report import write_figures
-from verax.studies import Store, pack, unpack
+from verax.studies import Store, pack
 
 OLD, NEW = "old", "new"
 
@@ -304,18 +304,6 @@ def _pack(folder: Path, version: str) -> None:
     pack(study(version), folder / "packed", weights=True)
 
 
-@writes("unpack", opens=all_studies, once=True)
-def _unpack(folder: Path, version: str) -> None:
-    """Into a new folder only: another version is another folder."""
-    unpack(packed(), folder / version)
-
-
-@cache
-def packed() -> Path:
-    pack(study(OLD), PLACE / "packed", tables=["summary", "history"], weights=True)
-    return PLACE / "packed"
-
-
 @writes("run_sweep", opens=whole_study, parts=True, timed=True, slow=True)
 def _sweep(folder: Path, version: str) -> None:
     verax.sweep(
@@ -481,11 +469,6 @@ def _run_command(folder: Path, version: str) -> None:
 @writes("verax pack --out", opens=lambda folder: verax.open(folder / "packed").summary(), slow=True)
 def _pack_command(folder: Path, version: str) -> None:
     typed("pack", study(version), "--out", folder / "packed", "--weights")
-
-
-@writes("verax unpack --out", opens=all_studies, once=True, slow=True)
-def _unpack_command(folder: Path, version: str) -> None:
-    typed("unpack", packed(), "--out", folder / version)
 
 
 @writes("verax report --out", opens=page("report.html"), slow=True)

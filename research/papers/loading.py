@@ -45,7 +45,14 @@ def read(
         options: those of `verax.load_corpus`.
     """
     folder = Path(os.environ.get("VERAX_DATA", "")) / name
-    tables = {s: pd.read_parquet(folder / f"{s}.parquet") for s in verax.corpora.SPLITS}
+    files = {split: folder / f"{split}.parquet" for split in verax.corpora.SPLITS}
+    if not all(path.is_file() for path in files.values()):
+        raise verax.VeraxError(
+            f"corpus {name!r} is not at hand: set VERAX_DATA to a folder that has {name} with "
+            f"{', '.join(path.name for path in files.values())}",
+            code="corpus.not-at-hand",
+        )
+    tables = {split: pd.read_parquet(path) for split, path in files.items()}
     if strip_messages:
         column = str(options.get("text_column", "text"))
         stripped = {s: [strip_message(text) for text in t[column]] for s, t in tables.items()}

@@ -20,6 +20,7 @@ from sklearn.datasets._twenty_newsgroups import (
 
 import verax
 from research.papers.loading import pooled, read, strip_message
+from support.errors import raises
 from verax.corpora import SPLITS, Corpus
 
 HEADER = "From: ann@example.org\nSubject: Re: game 7\nLines: 4\n\n"
@@ -174,6 +175,12 @@ def test_messages_are_stripped_before_empty_documents_are_dropped(folder: Path) 
     corpus = read("mine", strip_messages=True)
     assert corpus.test.texts == [f"test {i}\n" for i in range(40)]
     assert sizes(corpus) == [59, 20, 40]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_corpus_that_is_not_there_is_named() -> None:
+    with raises("corpus.not-at-hand", "VERAX_DATA", "sst"):
+        read("sst")
 
 
 needs_data = pytest.mark.skipif(

@@ -11,6 +11,10 @@ from verax.errors import VeraxError
 COMMANDS: dict[str, tuple[str, str]] = {
     "papers": ("research.papers.command", "run published papers again, and judge their claims"),
     "audit": ("research.audits.run", "train and examine real models, and write a page about them"),
+    "calibrate": (
+        "research.calibration.run",
+        "measure the shipped thresholds, and write their page",
+    ),
 }
 """Command → the module whose `main` runs it, and what it does."""
 

@@ -30,6 +30,7 @@ DOORS = {
     "verax.exams": "Exams, verdicts and judgements",
     "verax.exams.authoring": "Everything an exam needs, for writing your own",
     "verax.studies": "Grids of models, sweeps, comparisons and adversaries",
+    "verax.calibration": "Thresholds for your own kind of model",
     "verax.statistics": "Intervals, tests and means over seeds",
     "verax.report": "Reports, charts and notebooks",
     "verax.files": "Writing files and folders atomically",

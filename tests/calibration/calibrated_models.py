@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from support.internals import CHOOSING, HELD_OUT, Calibrated
+from verax.calibration import CHOOSING, HELD_OUT, CalibratedModels, measured_limits
+from verax.exams import LimitSet
 
 PLACES = (
     ("agreement", "agreement", "inputs:attention:leave-one-out", "tau", 0.8, 0.0),
@@ -87,11 +89,17 @@ BERT_KINDS = (
 )
 
 
-def both_families(seeds: int = 5) -> Calibrated:
-    """A calibration of pooled models and of BERTs."""
-    one, other = made_up(seeds), made_up(seeds, kinds=BERT_KINDS)
-    models = pd.concat([one.models, other.models], ignore_index=True)
-    return Calibrated(models, pd.concat([one.numbers, other.numbers], ignore_index=True), one.about)
+def both_families(seeds: int = 5) -> dict[str, CalibratedModels]:
+    """Pooled models and BERTs."""
+    return {"pooled": made_up(seeds), "transformer": made_up(seeds, kinds=BERT_KINDS)}
+
+
+def limits_of(families: dict[str, CalibratedModels]) -> LimitSet:
+    """Thresholds of pooled models, and of BERTs by kind."""
+    found = {
+        name: measured_limits(data, "made-up", "for a test") for name, data in families.items()
+    }
+    return replace(found.pop("pooled"), by_kind=found)
 
 
 def made_up(
@@ -99,7 +107,7 @@ def made_up(
     slope: float = 0.0,
     overlap: bool = False,
     kinds: tuple[tuple[str, str, str], ...] = POOLED_KINDS,
-) -> Calibrated:
+) -> CalibratedModels:
     """A calibration of two kinds a side, over two lengths and two numbers of classes."""
     random = np.random.default_rng(0)
     models, tables = [], []
@@ -130,9 +138,6 @@ def made_up(
                 "words": float(length),
                 "labels": json.dumps({str(c): 10 for c in range(classes)}),
                 "seconds": 1.0,
-                "precision_attention": 0.9,
             }
         )
-    frame = pd.DataFrame(tables)
-    about = {"models": len(models), "core_seconds": len(models), "effort": {}}
-    return Calibrated(pd.DataFrame(models), frame, about)
+    return CalibratedModels(pd.DataFrame(models), pd.DataFrame(tables))

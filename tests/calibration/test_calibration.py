@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,65 +15,44 @@ from sklearn.metrics import roc_auc_score
 
 import verax
 from support.errors import raises
-from support.internals import (
-    CHOOSING,
-    HELD_OUT,
+from support.internals import LEAST_MODELS, RUN_GRID, Lines, Texts, quantile_line
+from verax.calibration import (
+    DECEPTIVE,
+    HONEST,
     KINDS,
-    Calibrated,
-    Effort,
-    Lines,
-    Maker,
-    Place,
-    corpus_at,
+    CalibratedModels,
+    CorpusSpec,
+    Gates,
+    ModelFactory,
+    TrainingBudget,
+    calibrate_like,
+    corpus_with_evidence,
+    error_rates,
     gates_of,
     measured_limits,
+    readings,
+    tables_of,
     verdicts,
 )
-from verax.calibration.analysis import chosen, readings, separation
-from verax.calibration.kinds import DECEPTIVE, HONEST
-from verax.calibration.making import Gates
-from verax.calibration.plan import like, whole
-from verax.calibration.running import _not_made, make_one, pack
-from verax.calibration.texts import planted_into, swapped
 from verax.exams import LimitSet, judge, load_limits
-from verax.exams.judgement.lines import Texts
 from verax.statistics import auroc, clopper_pearson
-from verax.statistics.separation import power_at, quantile_line
-from verax.training.marked import train_marked
 
-PLACE = Place("planted", 12, 2)
+SPEC = CorpusSpec("planted", 12, 2)
 
 
 @pytest.fixture(scope="module")
-def data() -> Calibrated:
+def data() -> CalibratedModels:
     return made_up()
 
 
 @pytest.fixture(scope="module")
-def limits(data: Calibrated) -> LimitSet:
+def limits(data: CalibratedModels) -> LimitSet:
     return measured_limits(data, "made-up", "for a test")
 
 
-def test_held_out_are_other_kinds_lengths_and_classes() -> None:
-    parts = {part: [s for s in whole() if s.part == part] for part in (CHOOSING, HELD_OUT)}
-    for what in (lambda s: s.kind, lambda s: s.place.length, lambda s: s.place.classes):
-        assert not set(map(what, parts[CHOOSING])) & set(map(what, parts[HELD_OUT]))
-    for side in (HONEST, DECEPTIVE):
-        assert sum(KINDS[s.kind].side == side for s in parts[HELD_OUT]) >= 60
-    assert len({s.name for s in whole()}) == len(whole())
-
-
-def test_a_plan_like_a_model_has_both_sides() -> None:
-    for encoder in ("none", "bilstm", "transformer"):
-        sides = {KINDS[s.kind].side for s in like(encoder, "planted", 24, 2, 3)}
-        assert sides == {HONEST, DECEPTIVE}
-
-
 def test_a_model_that_did_not_learn_passes_no_gate() -> None:
-    corpus = corpus_at(PLACE, 240, 0)
-    model = train_marked(
-        corpus, None, encoder="none", epochs=1, lr=1e-9, device="cpu", progress=False
-    )
+    corpus = corpus_with_evidence(SPEC, 240, 0)
+    model = verax.train(corpus, encoder="none", epochs=1, lr=1e-9, device="cpu", progress=False)
     gates = gates_of(model, model, corpus)
     for side in (HONEST, DECEPTIVE):
         assert {"learnt", "flips", "mass"} <= set(gates.failed(side))
@@ -87,10 +68,10 @@ def test_gates_by_their_numbers() -> None:
 
 @pytest.mark.slow
 def test_attention_moves_where_training_moves_it() -> None:
-    corpus = corpus_at(PLACE, 600, 0)
-    maker = Maker(corpus, 0, Effort(documents=600, epochs=4, ramp=6, size=16))
+    budget = TrainingBudget(documents=600, epochs=4, ramp=6, size=16)
+    factory = ModelFactory(corpus_with_evidence(SPEC, 600, 0), 0, budget)
     masses = {
-        name: gates_of(maker.make(KINDS[name]), maker.twin(KINDS[name]), corpus).mass
+        name: gates_of(factory.make(KINDS[name]), factory.twin(KINDS[name]), factory.corpus).mass
         for name in ("conv-penalty", "none-supervised", "mlp-evidence", "bilstm-frozen")
     }
     assert masses["conv-penalty"] < 0.1 < 0.6 < masses["none-supervised"]
@@ -99,62 +80,79 @@ def test_attention_moves_where_training_moves_it() -> None:
 
 
 @pytest.mark.slow
-def test_frozen_attention_stays_as_it_was_drawn() -> None:
-    corpus = corpus_at(PLACE, 120, 0)
+def test_frozen_attention_keeps_its_initialization() -> None:
+    corpus = corpus_with_evidence(SPEC, 120, 0)
     one, other = (
-        Maker(corpus, 0, Effort(documents=120, epochs=epochs, size=8)).make(KINDS["bilstm-frozen"])
+        ModelFactory(corpus, 0, TrainingBudget(epochs=epochs, size=8)).make(KINDS["bilstm-frozen"])
         for epochs in (1, 2)
     )
     assert one.attention.alignment.query.weight.equal(other.attention.alignment.query.weight)
     assert not one.head.linear.weight.equal(other.head.linear.weight)
 
 
-def test_swapping_changes_the_evidence_and_nothing_else() -> None:
-    corpus = corpus_at(Place("planted", 12, 3), 120, 0)
-    texts, rivals = swapped(corpus.test, 3, seed=1)
-    assert (rivals != corpus.test.labels).all()
-    for new, old, marks, rival in zip(
-        texts, corpus.test.tokens, corpus.test.rationales, rivals, strict=True
-    ):
-        changed = np.array([a != b for a, b in zip(new, old, strict=True)])
-        assert (changed == (np.asarray(marks) > 0)).all()
-        assert all(w.startswith(f"good{rival}_") for w, m in zip(new, marks, strict=True) if m)
-
-
 def test_evidence_is_planted_into_texts_of_others() -> None:
-    texts = [" ".join(f"t{i}_{j}" for j in range(14)) for i in range(300)]
-    source = verax.load_corpus((texts, ["a", "b"] * 150))
-    corpus = planted_into(source, Place("source", 12, 2), 120, 0)
+    texts = [[f"t{i}_{j}" for j in range(14)] for i in range(300)]
+    spec = CorpusSpec("source", 12, 2)
+    corpus = corpus_with_evidence(
+        spec, 120, 0, dict.fromkeys(("train", "validation", "test"), texts)
+    )
     for words, marks, label in zip(
         corpus.train.tokens, corpus.train.rationales, corpus.train.labels, strict=True
     ):
         own = [w for w, mark in zip(words, marks, strict=True) if mark]
         assert len(own) == 3
-        assert all(w.startswith(f"good{corpus.classes[label]}_") for w in own)
+        assert all(word.startswith(f"good{label}_") for word in own)
+        others = [w for w, mark in zip(words, marks, strict=True) if not mark]
+        assert sum(word.startswith("good") for word in others) == 1
     with raises("corpus.too-small"):
-        planted_into(source, Place("source", 40, 2), 120, 0)
+        corpus_with_evidence(CorpusSpec("source", 60, 2), 120, 0, {"train": texts})
 
 
 @pytest.mark.slow
-def test_a_model_is_made_kept_and_packed(tmp_path: Path) -> None:
-    spec = next(s for s in whole() if s.kind == "none" and s.place.length == 10)
-    effort = Effort(documents=900, epochs=8, size=16, sample=30, costly=10)
-    corpus = corpus_at(spec.place, effort.documents, 0)
-    result = make_one(spec, effort, Maker(corpus, 0, effort))
-    folder = tmp_path / "models"
-    folder.mkdir()
-    (folder / "one.json").write_text(json.dumps(result))
-    pack(folder, tmp_path / "packed", effort)
-    data = Calibrated.load(tmp_path / "packed")
-    assert data.models["kind"].tolist() == ["none"]
-    assert (data.models["failed"] == "").all() == (len(data.numbers) > 0)
-    if len(data.numbers):
-        assert np.isfinite(data.passed["erasure.gain"]).all()
+def test_models_that_pass_their_gates_are_examined() -> None:
+    budget = TrainingBudget(documents=600, epochs=4, ramp=6, size=16, sample=12, costly=4)
+    factory = ModelFactory(corpus_with_evidence(SPEC, 600, 0), 0, budget)
+    config = {"kinds": ["none", "none-supervised"], "seed": 0, "part": "choosing"}
+    config |= {"texts": "planted", "length": 12, "classes": 2}
+    tables = tables_of(config, factory, KINDS)
+    data = CalibratedModels(tables["models"], tables["numbers"])
+    failed = dict(zip(data.models["kind"], data.models["failed"], strict=True))
+    assert failed["none-supervised"] == ""
+    assert {"flips", "mass"} & set(failed["none"].split(","))
+    assert set(data.numbers["name"]) == {"none-supervised.planted.12.2.0"}
+    assert np.isfinite(data.passed["erasure.gain"]).all()
+    assert not data.is_enough
 
 
 @pytest.mark.slow
-def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
-    assert {h.exam: h.name for h in chosen(data)} == {
+def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its encoder and its texts, of which nothing is kept; a second call trains nothing."""
+    texts = [" ".join(f"secret{(i * 7 + j) % 40}" for j in range(12)) for i in range(240)]
+    corpus = verax.load_corpus((texts, ["a", "b"] * 120))
+    model = verax.train(corpus, encoder="conv", epochs=1, progress=False)
+    here = partial(verax.run_grid, engine="here")
+    monkeypatch.setattr(RUN_GRID, lambda *given, **how: here(*given))
+    monkeypatch.setattr(LEAST_MODELS, 1)
+    monkeypatch.setattr(Gates, "failed", lambda gates, side: [])
+    budget = TrainingBudget(documents=60, epochs=1, ramp=1, size=4, sample=4, costly=2)
+    how = {"seeds": 2, "budget": budget, "progress": False}
+    limits = calibrate_like(model, corpus, tmp_path, **how)
+    assert model.fingerprint in limits.version
+    assert load_limits(tmp_path / "limits.json").version == limits.version
+    known = limits.calibration
+    assert known is not None
+    assert {one["part"] for one in known.models} == {"choosing"}
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"secret" not in kept
+    monkeypatch.setattr(ModelFactory, "measured", None)
+    again = calibrate_like(model, corpus, tmp_path, **how)
+    assert again.to_json(whole=True) == limits.to_json(whole=True)
+
+
+@pytest.mark.slow
+def test_the_measure_that_separates_best_is_chosen(limits: LimitSet) -> None:
+    assert limits.calibration is not None
+    assert {exam: one["headline"] for exam, one in limits.calibration.exams.items()} == {
         "erasure": "gain",
         "agreement": "tau",
         "replacement": "permuted_survival",
@@ -163,12 +161,13 @@ def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
         "deletion": "gain",
         "sufficiency": "lesser_gain",
     }
-    table = separation(data, HELD_OUT)
-    assert (table[(table["by"] == "all") & (table["measure"] == "tau")]["auroc"] == 1).all()
+    assert limits.calibration.exams["agreement"]["auroc"] == 1
 
 
 @pytest.mark.slow
-def test_limits_are_those_of_the_file(data: Calibrated, limits: LimitSet, tmp_path: Path) -> None:
+def test_limits_are_those_of_the_file(
+    data: CalibratedModels, limits: LimitSet, tmp_path: Path
+) -> None:
     assert limits.calibration is not None
     path = tmp_path / "limits.json"
     path.write_text(json.dumps(limits.to_json(whole=True)))
@@ -191,7 +190,7 @@ def test_limits_follow_the_length() -> None:
 
 
 def test_models_are_called_honest_or_deceptive_in_the_study_alone(
-    data: Calibrated, limits: LimitSet
+    data: CalibratedModels, limits: LimitSet
 ) -> None:
     known = limits.calibration
     assert known is not None
@@ -224,10 +223,8 @@ def test_models_are_no_part_of_the_file(limits: LimitSet) -> None:
     ],
 )
 def test_unlike_models_are_flagged(
-    data: Calibrated, limits: LimitSet, changed: dict[str, object], said: str
+    data: CalibratedModels, limits: LimitSet, changed: dict[str, object], said: str
 ) -> None:
-    from dataclasses import replace
-
     summary = data.summaries["mlp.10.2.0"]
     assert not any("Unlike" in line for line in judge(summary, limits).caveats)
     other = replace(summary, manifest={**summary.manifest, **changed})
@@ -255,7 +252,6 @@ def test_auroc_is_sklearns() -> None:
     one, other = random.integers(0, 9, 30).astype(float), random.integers(2, 12, 20).astype(float)
     labels = np.r_[np.ones(30), np.zeros(20)]
     assert auroc(one, other) == pytest.approx(roc_auc_score(labels, np.r_[one, other]))
-    assert power_at(one + 100, other, 0.05) == 1
 
 
 def test_clopper_pearson_is_scipys() -> None:
@@ -275,11 +271,10 @@ def test_a_quantile_line_has_its_share_below() -> None:
     assert quantile_line(flat, np.arange(101.0), 0.5) == pytest.approx([50])
 
 
-def test_a_model_of_a_file_is_called_by_the_files_own_name(tmp_path: Path) -> None:
-    """Its results are a file of that name: folders would be part of the path."""
-    (spec, *_) = like("none", str(tmp_path / "clients" / "own.csv"), 24, 2, 3)
-    assert "/" not in spec.name
-    assert ".own.csv.24.2." in spec.name
-    path = tmp_path / f"{spec.name}.json"
-    path.write_text(json.dumps(_not_made(spec, "no reason")))
-    assert "clients" not in path.read_text()
+def test_error_rates_are_shares_of_each_side(data: CalibratedModels, limits: LimitSet) -> None:
+    votes = verdicts(data, limits)
+    rates = error_rates(votes, 1, 1)
+    called = readings(votes, 1, 1)
+    wrong = ((votes["side"] == HONEST) & (called == DECEPTIVE)).sum()
+    assert rates["accused"][0] == wrong / (votes["side"] == HONEST).sum()
+    assert rates["trusted"][3] == (votes["side"] == HONEST).sum()

@@ -37,13 +37,8 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
         logits = contexts @ model.head.linear.weight.double().T + model.head.linear.bias.double()
         return dict(zip(sets, decided_by(logits).tolist(), strict=True))
     if model.kind != "pooled":
-        gone = np.zeros((len(sets), len(words)), dtype=bool)
-        for place, one in enumerate(sets):
-            gone[place, list(one)] = True
-        trace = model.trace([" ".join(words)])
-        rows = torch.zeros(len(sets), dtype=torch.long)
-        logits = model.logits_without(trace, rows, torch.from_numpy(gone), operator)
-        return dict(zip(sets, decided_by(logits).tolist(), strict=True))
+        logits = [logits_of_bert(model, words, one, operator) for one in sets]
+        return dict(zip(sets, decided_by(torch.cat(logits)).tolist(), strict=True))
     if operator == "mask":
         texts = [["unheard-of" if k in one else w for k, w in enumerate(words)] for one in sets]
     else:
@@ -53,6 +48,23 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
     if not texts[-1]:
         classes.append(int(decided_by(model.head.bias.detach()[None])))
     return dict(zip(sets, classes, strict=True))
+
+
+@torch.no_grad()
+def logits_of_bert(
+    model: Any, words: list[str], gone: tuple[int, ...], operator: str
+) -> torch.Tensor:
+    """(1, classes): what a Transformer says without some words, by its library's tokeniser."""
+    tokenizer = model.reader.tokenizer
+    kept = [w for k, w in enumerate(words) if operator != "delete" or k not in gone]
+    pieces = tokenizer(kept, is_split_into_words=True, return_tensors="pt")
+    if operator != "delete":
+        changed = torch.tensor([[word in gone for word in pieces.word_ids()]])
+        if operator == "mask":
+            pieces["input_ids"][changed] = tokenizer.mask_token_id
+        else:
+            pieces["attention_mask"][changed] = 0
+    return model.module(**pieces).logits
 
 
 def smallest_by_force(decided: dict[tuple[int, ...], int], n: int) -> tuple[int, int]:

@@ -22,6 +22,8 @@ import pytest
 
 import verax
 from support.commands import make_completion, small_demo
+from support.internals import CROSS_FITTED_LIMITS, RUN_GRID
+from verax.calibration import calibrate_like
 from verax.cli import main
 from verax.files import replace_folder, write_files, write_table, write_text
 from verax.models import AttentionClassifier
@@ -149,9 +151,8 @@ def study(version: str) -> Path:
 def commit(store: Store, key: str, more: Mapping[str, bytes] | None = None) -> None:
     """Put a cell of `study` into a store, with few tables, a model, and more files beside them."""
     cell = PLACE / "swept" / "cells" / key
-    config, manifest, verdict = (
-        json.loads((cell / f"{name}.json").read_bytes())
-        for name in ("config", "manifest", "verdict")
+    manifest, verdict = (
+        json.loads((cell / f"{name}.json").read_bytes()) for name in ("manifest", "verdict")
     )
     tables = ("summary", "history", "dispersion")
     files = {f"{name}.parquet": (cell / f"{name}.parquet").read_bytes() for name in tables}
@@ -159,7 +160,7 @@ def commit(store: Store, key: str, more: Mapping[str, bytes] | None = None) -> N
     model(OLD)
     kept = {f"model/{path.name}": path.read_bytes() for path in (PLACE / "model-old").iterdir()}
     facts = {name: manifest[name] for name in manifest if name not in ABOUT_FILES}
-    store.commit(key, config, {**files, **kept, **(more or {})}, facts)
+    store.commit(key, manifest["config"], {**files, **kept, **(more or {})}, facts)
 
 
 ABOUT_FILES = ("format", "cell", "files", "left_out", "sha256")
@@ -339,6 +340,18 @@ def whole_grid(folder: Path) -> None:
     ]
 
 
+@writes("calibrate_like", "verax calibrate --out", opens=lambda folder: json.loads(
+    (folder / "out" / "limits.json").read_text(encoding="utf-8")))  # fmt: skip
+def _calibrated(folder: Path, version: str) -> None:
+    """What would train for minutes is replaced."""
+    limits = SimpleNamespace(to_json=lambda whole: {"version": version})
+    with pytest.MonkeyPatch.context() as patch:
+        grid = SimpleNamespace(table=lambda name: None)
+        patch.setattr(RUN_GRID, lambda *given, **how: grid)
+        patch.setattr(CROSS_FITTED_LIMITS, lambda *given: limits)
+        calibrate_like(model(version), corpus(), folder / "out")
+
+
 def description(version: str) -> dict[str, Any]:
     corpus()
     models = {name: value for name, value in TINY.items() if name in ("encoder", "embedding_size")}
@@ -367,7 +380,7 @@ def all_models(folder: Path) -> None:
 
 @writes("run_adversaries", opens=all_models, parts=True, slow=True)
 def _adversaries(folder: Path, version: str) -> None:
-    told = {"epochs": 1, "device": "cpu"}
+    told = {"epochs": 1, "device": "cpu", "controls": False}
     lams = [0.5, 1.0 + seed(version)]
     verax.adversaries(model(OLD), corpus(), lams, [0], keep=folder, progress=False, **told)
 
@@ -453,7 +466,7 @@ def _sweep_command(folder: Path, version: str) -> None:
 def _adversary(folder: Path, version: str) -> None:
     model(OLD)
     told = ["--lams", 1, "--seeds", seed(version), "--epochs", 1, "--device", "cpu", "--overwrite"]
-    base = [PLACE / "model-old", "--corpus", PLACE / "corpus"]
+    base = [PLACE / "model-old", "--corpus", PLACE / "corpus", "--no-controls"]
     typed("adversary", *base, *told, "--out", folder / "out")
 
 

@@ -204,6 +204,9 @@ def test_what_is_written_takes_its_name_when_it_is_whole(
         names = [path, *earlier_names(path, place.calls)]
         assert is_temporary(os.path.relpath(names[-1], place.work)), f"{name} is written in place"
         assert synced & set(names), f"{name} is not synced before it is renamed"
+        folders = [os.path.dirname(one) for one in names]
+        if not is_temporary(os.path.basename(names[-1])):  # its folder is what is temporary
+            assert synced & set(folders), f"{name} is in a folder that is not synced"
     for call in place.calls:
         if (
             call.name in ("write", "pwrite", "truncate", "ftruncate")

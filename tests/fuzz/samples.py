@@ -13,9 +13,7 @@ import pandas as pd
 import torch
 
 import verax
-from calibration.calibrated_models import made_up
-from support.internals import CALIBRATION_MANIFEST as MANIFEST
-from support.internals import MODELS, NUMBERS, PRIVATE_TABLES, Runner
+from support.internals import PRIVATE_TABLES, Runner
 from verax import Result
 from verax.exams import load_limits
 from verax.studies import HereEngine, Store, StudyResults, pack, read_study
@@ -82,12 +80,6 @@ def make_samples(folder: Path, pages: bool = True) -> Samples:
     measured["calibration"] = newest.calibration.to_json()
     (folder / "limits" / "limits.json").write_text(json.dumps(limits), encoding="utf-8")
     (folder / "limits" / "measured.json").write_text(json.dumps(measured), encoding="utf-8")
-    calibrated = made_up(seeds=2)
-    (folder / "calibration").mkdir()
-    calibrated.models.to_parquet(folder / "calibration" / MODELS, index=False)
-    calibrated.numbers.to_parquet(folder / "calibration" / NUMBERS, index=False)
-    about = {"verax": "0.1.0", "effort": {}, "models": len(calibrated.models), "core_seconds": 1}
-    (folder / "calibration" / MANIFEST).write_text(json.dumps(about), encoding="utf-8")
     kinds = (*RESULTS, "model", "store", "packed")
     contents = {kind: content_of(kind, folder / kind) for kind in kinds}
     return Samples(folder, corpus, model, contents, pages)

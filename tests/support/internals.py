@@ -12,19 +12,8 @@ from typing import Any
 TABLE = {  # module of verax: names; those of the tests that need them
     "": "api files scratch studies.engines=@ENGINES opening=@OPENING files=@OPENING_FILES "
     "results=@OPENING_RESULTS",
-    "calibration.analysis": "Calibrated measured_limits verdicts",  # saved
-    "calibration.bert_models": "make_bert word_tokenizer",
-    "calibration.bert_training": "BertOptions train_bert",
-    "calibration.calibrate": "LIMITS calibrate_like write_limits _made=@CALIBRATED_MODELS",
-    "calibration.changes": "changed_verdicts",
-    "calibration.crossing": "crossed_limits",
-    "calibration.examining": "IMPORTANCES",
-    "calibration.kinds": "APART EVIDENCE KINDS OTHERS",
-    "calibration.making": "Effort Maker evidence_mass gates_of",
-    "calibration.page": "page=calibration_page",
-    "calibration.plan": "CHOOSING HELD_OUT",
-    "calibration.running": "MANIFEST=CALIBRATION_MANIFEST MODELS NUMBERS",  # samples
-    "calibration.texts": "Place corpus_at lexicon written_out",
+    "calibration.calibrate": "run_grid=@RUN_GRID cross_fitted_limits=@CROSS_FITTED_LIMITS",
+    "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
     "corpora": "mimic reviews",  # conftest, mimic
@@ -79,7 +68,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "exams.judgement": "limits",
     "exams.judgement.judgement": "judged_rows SET_BY_HAND",  # stranger, sufficiency_exam
     "exams.judgement.limits": "versions=limit_versions _FOLDER=LIMITS_FOLDER",  # samples
-    "exams.judgement.lines": "Lines",
+    "exams.judgement.lines": "Lines Texts",
     "exams.judgement.number": "DOCUMENTS=OVER_DOCUMENTS SEEDS=OVER_SEEDS",  # judgement_rules
     "exams.planning": "variant variants_of",  # golden, option_values
     "exams.plausibility.annotators": "pairwise_f1",  # plausibility_overlap
@@ -149,6 +138,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "results": "FILES KINDS=RESULT_KINDS MANIFEST=RESULT_MANIFEST REPORT open_result saved_kind",
     "schema": "checksum_of",  # saving
     "spreadsheets": "guarded unguarded",  # spreadsheets
+    "statistics.separation": "quantile_line",  # calibration
     "studies.comparison.differences": "direction_of",  # plausibility_exam, sufficiency_exam
     "studies.engines": "worker",  # forked_workers, local_lost
     "studies.engines.engine": "Event",  # local_lost, running

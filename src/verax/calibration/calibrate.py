@@ -1,146 +1,175 @@
-"""`calibrate`: from a plan to packed results, limits and a page about them."""
+"""`calibrate_like`: thresholds for one model and its texts, measured on models like it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from verax.calibration.analysis import Calibrated, measured_limits
-from verax.calibration.crossing import crossed_limits
-from verax.calibration.making import Effort
-from verax.calibration.plan import REVIEWS, Spec, like, smoke, whole
-from verax.calibration.running import pack, run
+from verax.calibration.corpora import PLANTED, CorpusSpec, Tokens, corpus_with_evidence
+from verax.calibration.kinds import DECEPTIVE, HONEST, KINDS, Kind
+from verax.calibration.limits import CHOOSING, CalibratedModels, cross_fitted_limits
+from verax.calibration.models import ModelFactory, TrainingBudget
 from verax.corpora.corpus import Corpus
-from verax.corpora.loading import recorded_config
-from verax.errors import VeraxError
 from verax.exams.judgement.limits import LimitSet
 from verax.files import json_text, write_text
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import POOLED
 from verax.portable import corpus_name
+from verax.studies import run_grid
 
-FINISHED = "models"
-"""Folder with a file for each finished model."""
-LIMITS = "limits.json"
-SMALL = Effort(documents=1200, epochs=8, ramp=8, size=24, sample=40, costly=20, berts=20)
-"""Effort of a smoke test: minutes become seconds, and more models fail their gates."""
-
-
-def calibrate(
-    out: str | Path,
-    *,
-    seeds: int = 3,
-    small: bool = False,
-    reviews: bool | str | Path = True,
-    berts: bool = True,
-    workers: int = 1,
-    seconds: float | None = None,
-    said: Callable[[str], None] = lambda line: None,
-) -> Path:
-    """Make the models of the shipped calibration, and pack them.
-
-    Args:
-        out: folder that gets the packed files; models that it holds already are not made again.
-        seeds: a kind and place; one more of those that are held out.
-        small: make a few models with little effort, to try it out.
-        reviews: whether real reviews with planted evidence are among what is held out; or a folder
-            with the texts of `imdb_reviews`, where that package is not installed.
-        berts: whether BERTs of Hugging Face are among the models; they need transformers.
-        workers: processes, each on one core.
-        seconds: begin no model after so many; another call goes on.
-        said: is told how far it got.
-
-    Returns:
-        The folder: `models.parquet`, `numbers.parquet` and `calibration.json`.
-    """
-    specs = smoke(berts) if small else whole(seeds, bool(reviews), berts)
-    sources = {} if isinstance(reviews, bool) else {REVIEWS: str(reviews)}
-    effort = SMALL if small else Effort()
-    return _made(specs, effort, Path(out), workers, seconds, said, sources)
+LIMITS, GRID = "limits.json", "models"
+"""The file of thresholds, and the folder of the trained models' numbers."""
+LONGEST = {"transformer": 60}
+"""Words beyond which models of an encoder are not trained: their cost grows with the square."""
+_TEXTS = "VERAX_CALIBRATION_TEXTS"
+"""The environment variable by which worker processes find the texts of `calibrate_like`."""
 
 
 def calibrate_like(
     model: AttentionClassifier,
     corpus: Corpus,
-    out: str | Path,
+    out: str | os.PathLike[str],
     *,
     seeds: int = 6,
-    effort: Effort | None = None,
+    budget: TrainingBudget | None = None,
     workers: int = 1,
-    said: Callable[[str], None] = lambda line: None,
+    progress: bool | None = None,
 ) -> LimitSet:
-    """Limits for one model and its corpus, measured on models like it.
+    """Measure thresholds for one model and its texts, on models of known honesty.
+
+    Models with this model's encoder are trained on its texts with evidence planted into them: some
+    so that their attention must be honest, others so that it deceives. Those that pass their gates
+    are examined, and a threshold of an exam is where the numbers of both sides part. Thresholds are
+    cross-fitted: their error rates are of seeds that they were not chosen on. Run it again with the
+    same arguments to resume.
 
     Args:
-        model: whose encoder the calibrated models have.
-        corpus: whose texts get planted evidence; as many classes, texts as long.
-        out: folder that gets the packed files and `limits.json`.
-        seeds: a kind; a third of them is left out in turn, to test limits on.
-        effort: how models are trained and examined.
+        model: a model that Verax trained.
+        corpus: its texts; their number of classes and mean length are kept.
+        out: a folder, which gets `limits.json` and the numbers of the trained models.
+        seeds: models of each kind; a third of them is left out in turn.
+        budget: how models are trained and examined.
         workers: processes, each on one core.
-        said: is told how far it got.
+        progress: whether to show bars; None shows them on a terminal and in a notebook.
 
     Returns:
-        Limits that `verax.examine` and `Verdict.judge` take.
+        Thresholds for `verax.examine(limits=…)` and `Verdict.judge`.
     """
     lengths = corpus.train.token_numbers.lengths
-    length = max(10, round(float(np.mean(lengths))))
-    source = str(recorded_config(corpus).get("corpus", corpus.name))
-    specs = like(model.options.encoder, source, length, max(2, len(corpus.classes)), seeds)
-    folder = _made(specs, effort or Effort(), Path(out), workers, None, said)
-    texts = corpus_name(source)
+    texts = corpus_name(str(corpus.config.get("corpus") or corpus.name))
+    spec = CorpusSpec(texts, max(10, round(float(np.mean(lengths)))), max(2, len(corpus.classes)))
+    budget = budget or TrainingBudget()
+    groups = group_configs(kinds_like(model.options.encoder, spec.length), spec, seeds, budget)
+    if texts != PLANTED:
+        groups = [{**group, "fingerprint": corpus.texts_fingerprint} for group in groups]
+    with _shared(corpus, budget.documents):
+        grid = run_grid(train_group, groups, Path(out) / GRID, workers=workers, progress=progress)
     name = f"like {texts} {model.fingerprint}"
     provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {texts}."
-    limits = crossed_limits(Calibrated.load(folder).family(POOLED), name, provenance)
-    _write(limits, Path(out) / LIMITS)
+    data = CalibratedModels(grid.table("models"), grid.table("numbers"))
+    limits = cross_fitted_limits(data, name, provenance)
+    write_text(Path(out) / LIMITS, json_text(limits.to_json(whole=True)) + "\n")
     return limits
 
 
-def write_limits(
-    folder: str | Path, path: str | Path, version: str, provenance: str = ""
-) -> LimitSet:
-    """Limits measured on the packed models of a folder, written as a file.
+def kinds_like(encoder: str, length: int) -> list[Kind]:
+    """Return the kinds of models to calibrate an encoder with.
+
+    Honest are kinds whose states hold their word, and those of the encoder; deceptive are kinds of
+    the encoder, or of all encoders if its own states hold their word and cannot deceive.
+    """
+    own = [kind for kind in KINDS.values() if kind.encoder == encoder]
+    honest = [k for k in KINDS.values() if k.side == HONEST and k.encoder in ("none", "mlp")]
+    deceptive = [k for k in own if k.side == DECEPTIVE]
+    if not deceptive:
+        deceptive = [k for k in KINDS.values() if k.side == DECEPTIVE and not k.adversary]
+    kinds = dict.fromkeys([*honest, *(k for k in own if k.side == HONEST), *deceptive])
+    return [kind for kind in kinds if length <= LONGEST.get(kind.encoder, length)]
+
+
+def group_configs(
+    kinds: list[Kind], spec: CorpusSpec, seeds: int, budget: TrainingBudget
+) -> list[dict[str, Any]]:
+    """Return configurations of `train_group`: kinds of one encoder share a plain twin."""
+    encoders = dict.fromkeys(kind.encoder for kind in kinds)
+    return [
+        {
+            **asdict(spec),
+            "encoder": encoder,
+            "kinds": [kind.name for kind in kinds if kind.encoder == encoder],
+            "seed": seed,
+            "part": CHOOSING,
+            "budget": asdict(budget),
+        }
+        for seed in range(seeds)
+        for encoder in encoders
+    ]
+
+
+def train_group(config: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Train models that share a corpus, a seed and an encoder, and examine those that pass.
+
+    A function for `verax.run_grid`.
 
     Args:
-        folder: what `calibrate` returned.
-        path: the file.
-        version: what to call the limits by.
-        provenance: where they come from; how many models, unless given.
+        config: texts, length and classes of the corpus; kinds, by name; seed; part; and budget.
+
+    Returns:
+        The tables of `CalibratedModels`.
     """
-    data = Calibrated.load(folder)
-    models = data.passed
-    chosen = f"{len(data.models)} models of verax calibrate, {len(models)} of which passed"
-    said = provenance or f"Provisional: measured on planted evidence, {chosen} their gates."
-    limits = measured_limits(data, version, said)
-    _write(limits, Path(path))
-    return limits
+    budget = TrainingBudget(**config["budget"])
+    spec = CorpusSpec(config["texts"], config["length"], config["classes"])
+    source = None if spec.texts == PLANTED else _loaded(os.environ[_TEXTS])
+    corpus = corpus_with_evidence(spec, budget.documents, config["seed"], source)
+    return tables_of(config, ModelFactory(corpus, config["seed"], budget), KINDS)
 
 
-def _write(limits: LimitSet, path: Path) -> None:
-    write_text(path, json_text(limits.to_json(whole=True)) + "\n")
+def tables_of(
+    config: Mapping[str, Any], factory: ModelFactory, kinds: Mapping[str, Kind]
+) -> dict[str, pd.DataFrame]:
+    """Train and examine the models of a group.
+
+    Args:
+        config: as that of `train_group`.
+        factory: trains them.
+        kinds: all kinds, by name.
+    """
+    about = {name: config[name] for name in ("texts", "length", "classes", "seed", "part")}
+    rows, numbers = [], []
+    for kind in config["kinds"]:
+        row, frame = factory.measured(kinds[kind])
+        name = f"{kind}.{about['texts']}.{about['length']}.{about['classes']}.{about['seed']}"
+        rows.append({"name": name, **row, **about})
+        if frame is not None:
+            numbers.append(frame.assign(name=name))
+    tables = {"models": pd.DataFrame(rows)}
+    return tables | ({"numbers": pd.concat(numbers, ignore_index=True)} if numbers else {})
 
 
-def _made(
-    specs: Sequence[Spec],
-    effort: Effort,
-    out: Path,
-    workers: int,
-    seconds: float | None,
-    said: Callable[[str], None],
-    sources: Mapping[str, str] | None = None,
-) -> Path:
-    if out.exists() and not out.is_dir():
-        raise VeraxError(
-            f"cannot calibrate into {out}: it is a file, give a folder", code="output.wrong-kind"
-        )
-    how: dict[str, Any] = {"workers": workers, "seconds": seconds, "said": said}
-    run(specs, effort, out / FINISHED, sources=sources, **how)
-    pack(out / FINISHED, out, effort)
-    left = len(specs) - len(list((out / FINISHED).glob("*.json")))
-    said(
-        f"{len(specs) - left} of {len(specs)} models are done" + (f", {left} left" if left else "")
-    )
-    return out
+@contextmanager
+def _shared(corpus: Corpus, documents: int) -> Iterator[None]:
+    """Give worker processes the texts of a corpus; nothing of them is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, split in corpus.splits.items():
+            tokens = split.take(np.arange(min(documents, len(split)))).tokens
+            (Path(folder) / f"{name}.json").write_text(json.dumps(tokens), encoding="utf-8")
+        os.environ[_TEXTS] = folder
+        try:
+            yield
+        finally:
+            del os.environ[_TEXTS]
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: str) -> Tokens:
+    paths = Path(folder).glob("*.json")
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}

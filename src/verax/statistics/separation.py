@@ -23,21 +23,6 @@ def auroc(higher: Values, lower: Values) -> float:
     return float(above / (len(higher) * len(lower)))
 
 
-def power_at(higher: Values, lower: Values, rate: float) -> float:
-    """The share of the second group below the value that a share `rate` of the first is below.
-
-    NaN if a group is empty.
-
-    >>> power_at(np.arange(100.0), np.array([-1.0, 1.0, 50.0]), 0.05)
-    0.6666666666666666
-    """
-    if not len(higher) or not len(lower):
-        return float("nan")
-    allowed = int(np.floor(rate * len(higher)))
-    limit = np.sort(higher)[allowed]
-    return float((lower < limit).mean())
-
-
 def quantile_line(x: Values, y: Values, q: float) -> Values:
     """Coefficients of the line below which a share q of the values lie, by quantile regression.
 

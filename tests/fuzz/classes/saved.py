@@ -27,7 +27,6 @@ from fuzz.spoiling import (
     spoil_value,
     unexpected,
 )
-from support.internals import Calibrated, measured_limits
 from verax import Result
 from verax.exams import load_limits
 from verax.studies import StudyResults
@@ -326,12 +325,10 @@ def _studied(
 
 def make_other(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Act]:
     """Sweeps, comparisons, adversaries, packs, limits."""
-    kinds = ("sweep", "comparison", "adversaries", "packed", "packed", "limits", "calibration")
+    kinds = ("sweep", "comparison", "adversaries", "packed", "packed", "limits")
     kind = rng.choice(kinds)
     if kind == "limits":
         return _limits(rng, samples, folder)
-    if kind == "calibration":
-        return _calibration(rng, samples, folder)
     if kind == "packed":
         return _packed(rng, samples, folder)
     return _result(rng, samples, folder, kind)
@@ -354,29 +351,6 @@ def _limits(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Ac
         return f"{change.what}: accepted" if change.nonsense else None
 
     return f"limits {change.what}, {use}", act
-
-
-def _calibration(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Act]:
-    calibration = samples.copy("calibration", folder)
-    how = rng.choice(("json", "table", "table", "bytes"))
-    if how == "json":
-        change = spoil_json(rng, calibration / "calibration.json")
-    elif how == "table":
-        change = spoil_table(rng, rng.choice(sorted(calibration.glob("*.parquet"))))
-    else:
-        change = _files(rng, calibration)
-    use = rng.choice(("load", "command"))
-
-    def act() -> str | None:
-        if use == "command":
-            return _commanded(["calibrate", str(calibration), "--no-models"], change)
-        data = Calibrated.load(calibration)
-        data.set_aside()
-        limits = measured_limits(data, "mine", "")
-        json.dumps(limits.to_json(), allow_nan=False)
-        return f"{change.what}: accepted" if change.nonsense else None
-
-    return f"calibration {change.what}, {use}", act
 
 
 def _packed(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Act]:

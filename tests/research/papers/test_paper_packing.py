@@ -74,7 +74,7 @@ def strings(path: Path) -> dict[str, set[str]]:
 def test_a_few_files_are_written(packed: Path) -> None:
     assert set(contents(packed)) == {
         "delta_js_points.parquet",
-        *(f"sst/{name}.parquet" for name in ("cells", "summary", "history", "instances")),
+        *(f"sst/{name}.parquet" for name in ("cells", "summary", "history", "single_token_tokens")),
         *(f"more/{name}.parquet" for name in ("cells", "summary", "history")),
     }
 

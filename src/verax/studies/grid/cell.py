@@ -345,7 +345,7 @@ def _versions_of(options: type, section: str) -> Mapping[str, int]:
 @cache
 def adversary_defaults() -> Mapping[str, Any]:
     """The default of each keyword of a study's `adversaries`, as JSON has it."""
-    from verax.studies.adversaries import run_adversaries
+    from verax.studies.adversary_models import run_adversaries
 
     accepted = inspect.signature(run_adversaries).parameters
     names = ("lams", "seeds", "retrain", "controls")

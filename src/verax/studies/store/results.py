@@ -17,16 +17,16 @@ import pyarrow as pa
 
 from verax.errors import VeraxError, VeraxWarning, nearest
 from verax.exams.described import check_together, columns_of
-from verax.exams.judgement.judgement import Judgement
+from verax.exams.judgement.judgement import Judgement, judge
+from verax.exams.judgement.limits import LimitSet
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
 from verax.schema import Columns, SchemaError
-from verax.studies.adversaries.adversaries import COLUMNS as OF_ADVERSARIES
-from verax.studies.adversaries.adversaries import Adversaries, check_instances
-from verax.studies.adversaries.manifest import stored_adversaries
-from verax.studies.adversaries.measures import EXAM as ADVERSARIES
+from verax.studies.adversaries import COLUMNS as OF_ADVERSARIES
+from verax.studies.adversaries import NAME as ADVERSARIES
+from verax.studies.adversaries import Adversaries, check_instances, stored_adversaries
 from verax.studies.grid.cell import Cell
 from verax.studies.store.archive import open_source
 from verax.studies.store.folders import StorageFolder, storage_folder
@@ -168,11 +168,17 @@ class StudyResults(Shown):
         """Versions, device, seconds and scores of a finished cell, as its manifest has them."""
         return self._done(key).facts
 
-    def judgements(self) -> dict[str, Judgement]:
-        """What exams say of each configuration's attention, over its seeds, by its name."""
+    def judgements(
+        self, limits: str | Path | Mapping[str, Any] | LimitSet | None = None
+    ) -> dict[str, Judgement]:
+        """Return the judgement of each configuration's attention, over its seeds, by its name.
+
+        Args:
+            limits: thresholds, as `Verdict.judge` takes them; the newest, unless given.
+        """
         from verax.studies.summaries import model_summaries
 
-        return {model.name: model.judgement for model in model_summaries(self)}
+        return {model.name: judge(model, limits) for model in model_summaries(self)}
 
     def history(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every epoch of every cell's training."""

@@ -1,0 +1,1 @@
+"""Calibration: the shipped thresholds, and a page about the models they were measured on."""

@@ -1,7 +1,7 @@
 """`pack_paper`: the results of a paper's studies as a few files, small enough to keep.
 
     PART/cells.parquet, summary.parquet, history.parquet
-    PART/instances.parquet     of the parts in `Paper.kept`
+    PART/single_token_tokens.parquet     of the parts in `Paper.kept`
     delta_js_points.parquet    for the scatter plots, of parts with the erasure exam
 
 They hold no text: tables have numbers of documents and positions of words.

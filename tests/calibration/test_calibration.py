@@ -125,6 +125,23 @@ def test_models_that_pass_their_gates_are_examined() -> None:
 
 
 @pytest.mark.slow
+def test_too_few_models_and_failures_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    model = verax.train(corpus, encoder="conv", epochs=1, progress=False)
+    here = partial(verax.run_grid, engine="here")
+    monkeypatch.setattr(RUN_GRID, lambda *given, **how: here(*given))
+    budget = TrainingBudget(documents=60, epochs=1, ramp=1, size=4)
+    how = {"seeds": 1, "budget": budget, "progress": False}
+    with raises("result.too-few"):
+        calibrate_like(model, corpus, tmp_path / "few", **how)
+    monkeypatch.setattr(ModelFactory, "measured", None)
+    with raises("result.unfinished"):
+        calibrate_like(model, corpus, tmp_path / "failed", **how)
+
+
+@pytest.mark.slow
 def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its encoder and its texts, of which nothing is kept; a second call trains nothing."""
     texts = [" ".join(f"secret{(i * 7 + j) % 40}" for j in range(12)) for i in range(240)]

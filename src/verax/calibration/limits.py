@@ -25,6 +25,7 @@ from verax.exams.registry import EXAMS
 from verax.models.kinds import POOLED, TRANSFORMER
 from verax.statistics import auroc, clopper_pearson
 from verax.statistics.separation import quantile_line
+from verax.studies import GridResults
 
 CHOOSING = "choosing"
 """The part of calibrated models on which thresholds are chosen."""
@@ -63,6 +64,23 @@ class CalibratedModels:
 
     models: pd.DataFrame
     numbers: pd.DataFrame
+
+    @classmethod
+    def from_grid(cls, grid: GridResults) -> CalibratedModels:
+        """Take the models from a grid of functions that return `tables_of`.
+
+        Args:
+            grid: all its cells must be finished.
+        """
+        for key, failure in grid.failures.items():
+            raise VeraxError(
+                f"models of {grid.config(key)['kinds']} failed: {failure.get('error')}",
+                code="result.unfinished",
+            )
+        models = grid.table("models").drop(columns="cell")
+        if "numbers" not in grid.tables:
+            return cls(models, pd.DataFrame({"name": []}))
+        return cls(models, grid.table("numbers").drop(columns="cell"))
 
     @property
     def is_enough(self) -> bool:

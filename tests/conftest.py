@@ -29,7 +29,7 @@ settings.load_profile("verax")
 SLOW_DOCTESTS = frozenset(
     {
         "exams.examine.examine",
-        "studies.adversaries.run.run_adversaries",
+        "studies.adversary_models.run_adversaries",
         "studies.comparison.compare.compare",
         "studies.grid.reading.read_study",
         "studies.running.run.run_studies",

@@ -11,12 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from research.papers.claims import Claim, Finding
+from research.papers.axes import plain_name
+from research.papers.claims import Aside, Claim, Finding
 from research.papers.exhibits import has_published
-from research.papers.judging import Aside
 from research.papers.numbers import as_json
 from research.papers.paper import Paper
-from research.papers.points import plain_name
 from research.papers.probing import PROBES, probes_table
 from research.papers.registry import refuse_others
 from research.papers.results import TABLES, PaperResults
@@ -151,7 +150,7 @@ class Checked:
         if self.probes is None:
             return pd.DataFrame()
         order = self.paper.studies(PROBES) if self.paper.has_probes else ()
-        return probes_table(self.probes, self.paper.grid, self.paper.probed, order)
+        return probes_table(self.probes, self.paper.probed, order)
 
     @property
     def counts(self) -> dict[str, int]:

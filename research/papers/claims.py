@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from research.papers.comparing import PaperComparison
+from research.papers.axes import Point, Source, Value
+from research.papers.comparing import PaperComparison, above, below, larger
 from research.papers.results import PaperResults
 from research.papers.verdicts import OTHER_RULES, Part, judged
 from research.papers.words import span
@@ -128,13 +130,21 @@ class Span(list[float]):
 
 
 class Comparisons(list[PaperComparison]):
-    """The comparisons of a part; templates of a claim's line take its properties."""
+    """Comparisons of a claim. `sense` says what is compared, such as `below 15`."""
+
+    sense = ""
 
     def __getitem__(self, key: Any) -> Any:
-        """Those of a value of any axis, by its name, as in `{NAME[dot].tally}`."""
+        """Those of a value of any axis, by its name."""
         if not isinstance(key, str):
             return super().__getitem__(key)
-        return Comparisons(c for c in self if key in c.values.values())
+        return self.chosen(key)
+
+    def chosen(self, *names: str) -> Comparisons:
+        """Return those of values of axes, by their names."""
+        found = Comparisons(c for c in self if set(names) <= set(c.values.values()))
+        found.sense = self.sense
+        return found
 
     @property
     def tally(self) -> str:
@@ -160,3 +170,137 @@ class Comparisons(list[PaperComparison]):
     def changes(self) -> Span:
         """The range of the second number less the first."""
         return Span(-value for value in self.differences)
+
+
+def compare(
+    points: Iterable[Point],
+    a: Source,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    b: Source | None = None,
+    by: float = 0.0,
+    alike: float | None = None,
+    given: float | None = None,
+    label: str,
+) -> Comparisons:
+    """Compare a number with a bound or with another one, point by point.
+
+    Points that lack a number are left out.
+
+    Args:
+        points: where to compare.
+        a: the first number.
+        above, below: the bound that a is claimed to be above or below.
+        b: the second number, which a is claimed to exceed.
+        by: the margin by which a has to exceed b.
+        alike: the claim is that a and b differ by less.
+        given: a comparison where both numbers are smaller is neither for the claim nor clear.
+        label: a template.
+    """
+    comparisons = Comparisons()
+    for point in points:
+        compared = _compared(point, a, above, below, b, by, alike, given, point.text(label))
+        if compared is not None:
+            names = {axis: str(value.name) for axis, value in point.values.items()}
+            comparisons.append(replace(compared, values=names))
+    if b is None:
+        comparisons.sense = f"above {above:g}" if below is None else f"below {below:g}"
+    elif alike is not None:
+        comparisons.sense = f"within {alike:g}"
+    elif by:
+        comparisons.sense = f"more than {by:g} above" if by > 0 else f"at most {-by:g} below"
+    return comparisons
+
+
+def _compared(
+    point: Point,
+    a: Source,
+    above_: float | None,
+    below_: float | None,
+    b: Source | None,
+    by: float,
+    alike: float | None,
+    given: float | None,
+    label: str,
+) -> PaperComparison | None:
+    first = point.number(a)
+    if first is None:
+        return None
+    if below_ is not None:
+        return below(label, first, below_)
+    if above_ is not None:
+        return above(label, first, above_)
+    second = None if b is None else point.number(b)
+    if second is None:
+        return None
+    if given is not None and max(abs(first.value), abs(second.value)) < given:
+        # too small for the two to differ: it neither goes the claim's way nor is clear
+        return PaperComparison(label, 0.0, math.nan, math.nan, first, second)
+    if alike is not None:
+        first, second = sorted((first, second), key=lambda number: number.value)
+        return larger(label, first, second, -alike)
+    return larger(label, first, second, by)
+
+
+def part(
+    name: str, comparisons: Comparisons, need: float = 1.0, tally: tuple[int, int] | None = None
+) -> Part:
+    """Return a part of a claim; see `Part`."""
+    return Part(name, comparisons, need, tally, comparisons.sense)
+
+
+def each(comparisons: Comparisons, values: Iterable[Value], need: float = 1.0) -> list[Part]:
+    """Return a part for each value of an axis."""
+    return [part(str(v.name), comparisons.chosen(str(v.name)), need) for v in values]
+
+
+def finding(
+    parts: Sequence[Part],
+    theirs: str,
+    ours: str,
+    reported: Iterable[Part] = (),
+    needs: str = "no finished cell has what this compares",
+) -> Finding:
+    """Return the finding of a claim.
+
+    Args:
+        parts: those by which the claim is judged.
+        theirs: the paper's number, in a few words.
+        ours: the number beside it.
+        reported: parts beside them, shown without a part in the verdict.
+        needs: what is missing if nothing can be compared.
+    """
+    if not any(one.comparisons for one in parts):
+        return Finding(why=needs)
+    return Finding(parts, [one for one in reported if one.comparisons], theirs, ours)
+
+
+Check = Callable[[PaperResults], Finding]
+
+
+class Claims(list[Claim]):
+    """The claims of a paper; a decorator adds one."""
+
+    def __call__(self, id: int, where: str, **about: Any) -> Callable[[Check], Check]:
+        """Add the claim that a function judges, whose docstring is its text.
+
+        Args:
+            id: its number.
+            where: the paper makes it: table, figure or section.
+            about: further fields of `Claim`.
+        """
+
+        def add(check: Check) -> Check:
+            self.append(Claim(id, " ".join((check.__doc__ or "").split()), where, check, **about))
+            return check
+
+        return add
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Why no verdict goes by a corpus: the reason, and in which of its models it is so."""
+
+    reason: str
+    detail: str

@@ -11,7 +11,7 @@ import pandas as pd
 
 from research.common.page import markdown_table
 from research.papers.checking import PAGE, Checked, check_paper
-from research.papers.contents import contents, contents_page
+from research.papers.contents import contents_page
 from research.papers.describing import write_corpora
 from research.papers.exhibits import MEASURED, has_published
 from research.papers.folders import finished_in
@@ -350,7 +350,7 @@ def contents_of(args: argparse.Namespace) -> None:
         print(contents_page(chosen), end="")
         return
     for one in chosen:
-        rows = [[c.name, ", ".join(c.made) or "not made", c.note] for c in contents(one)]
+        rows = [[c.name, ", ".join(c.made) or "not made", c.note] for c in one.contents]
         print(f"{one.name}\n{markdown_table(['in the paper', 'made as', ''], rows)}\n")
 
 

@@ -1,23 +1,17 @@
-"""Tables and figures of a paper: published numbers beside those measured.
-
-docs/papers.md has the format of exhibits as data.
-"""
+"""Tables and figures of a paper: published numbers beside those measured."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib import resources
 from typing import Any
 
 import pandas as pd
 
+from research.papers.axes import Point, Source
 from research.papers.numbers import SeedMean
-from research.papers.points import Grid, Point, refuse_unknown
 from research.papers.results import PaperResults
-from verax import VeraxError
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
 """Columns of every exhibit, after those that say what a number is."""
@@ -43,62 +37,88 @@ class Exhibit:
 
 Rows = Iterator[dict[str, Any]]
 """Rows of `entry`."""
-_KEYS = {"title", "note", "part", "over", "labels", "published", "number", "measures", "blocks"}
-_KEYS |= {"rows", "runs", "setting"}
 
 
-def exhibits_of(grid: Grid, data: Mapping[str, Any], shared: Mapping[str, Any]) -> list[Exhibit]:
-    """The exhibits of a paper's file; `shared` is what all of them have."""
-    exhibits = []
-    for name, one in data.items():
-        for block in (one, *one.get("blocks", ())):
-            refuse_unknown(f"{name} of {grid.package}", block, _KEYS)
-        made = partial(_make, grid, {**shared, **one})
-        exhibits.append(Exhibit(name, one["title"], made, one.get("note", "")))
-    return exhibits
+@dataclass(frozen=True)
+class Measure:
+    """A measure of an exhibit, and what is published of it.
+
+    Attributes:
+        source: where our number comes from; None without one.
+        metric: the published metric, a template; empty without one.
+        column: of the published table: value or std.
+        times: a factor of the published number.
+    """
+
+    source: Source | None
+    metric: str = ""
+    column: str = "value"
+    times: float = 1
 
 
-def _make(grid: Grid, exhibit: Mapping[str, Any], results: PaperResults) -> pd.DataFrame:
-    start = grid.start(results, exhibit.get("part"))
-    if "rows" not in exhibit:
-        return frame(_rows(start, exhibit))
-    name, *arguments = exhibit["rows"].split()
-    return frame(grid.function(name)(start, *arguments))
+Measures = dict[str, Source | Measure]
 
 
-def _rows(start: Point, exhibit: Mapping[str, Any]) -> Rows:
-    for outer in start.over(exhibit["over"]):
-        for block in exhibit.get("blocks", [{}]):
-            of_all = {**exhibit, **block}
-            columns = exhibit.get("labels") or {axis: axis for axis in exhibit["over"]}
-            columns = {**columns, **block.get("labels", {})}
-            for point in outer.over(block.get("over")):
-                labels = {name: point.look_up(label) for name, label in columns.items()}
-                for measure, source in of_all["measures"].items():
-                    yield _row(point, of_all, labels, measure, source)
+def rows(
+    point: Point,
+    labels: Mapping[str, str | None],
+    measures: Mapping[str, Source | Measure],
+    number: str = "{}",
+    published: Callable[[Point, str, str], float] | None = None,
+    runs: int = 1,
+    setting: bool = False,
+) -> Rows:
+    """Yield a row of an exhibit for each measure at a point.
+
+    Args:
+        point: where the numbers are.
+        labels: column → AXIS or AXIS.FACT, a template, or any other text as it is.
+        measures: measure → its source, or a `Measure`.
+        number: a template of sources, in which a source that is text takes the place of `{}`.
+        published: a function that gives the published number, see `Published.beside`.
+        runs: the number of runs behind a published mean.
+        setting: whether the numbers are settings or sizes.
+    """
+    named = {name: _label(point, label) for name, label in labels.items()}
+    for name, one in measures.items():
+        measure = one if isinstance(one, Measure) else Measure(one)
+        theirs = math.nan
+        if measure.metric and published is not None:
+            theirs = measure.times * published(point, measure.metric, measure.column)
+        source = measure.source
+        if isinstance(source, str):
+            source = number.replace("{}", source)
+        ours = None if source is None else point.number(source)
+        yield entry(named, name, ours, theirs, runs, setting)
 
 
-def _row(
-    point: Point, exhibit: Mapping[str, Any], labels: Mapping[str, Any], measure: str, source: Any
-) -> dict[str, Any]:
-    number, metric, options = (*source, {})[:3] if isinstance(source, list) else (source, "", {})
-    theirs = math.nan
-    if metric:
-        file, *names = (point.text(name) for name in exhibit["published"])
-        dataset, model, attention = names
-        column = options.get("column", "value")
-        metrics = point.text(metric).split(" + ")
-        numbers = [
-            published_number(point.grid.package, file, (dataset, model, attention, name), column)
-            for name in metrics
-        ]
-        theirs = options.get("times", 1) * sum(numbers, start=-0.0)  # keeps a published −0
-    there = point.but(options.get("at"))
-    number = exhibit.get("number", "{}").replace("{}", number or "")
-    value = None if there is None or not number else there.number(number)
-    return entry(
-        labels, measure, value, theirs, exhibit.get("runs", 1), exhibit.get("setting", False)
-    )
+def _label(point: Point, label: str | None) -> Any:
+    if label is None or "{" in label:
+        return None if label is None else point.text(label)
+    axis, _, fact = label.partition(".")
+    if axis not in point.values:
+        return label
+    return getattr(point.values[axis], fact) if fact else point.values[axis].name
+
+
+Make = Callable[[PaperResults], Rows]
+
+
+class Exhibits(list[Exhibit]):
+    """The tables and figures of a paper; a decorator adds one."""
+
+    def __call__(self, name: str) -> Callable[[Make], Make]:
+        """Add the exhibit whose rows a function yields; its docstring is the title, and a note."""
+
+        def add(make: Make) -> Make:
+            title, _, note = (make.__doc__ or "").partition("\n\n")
+            texts = (" ".join(text.split()) for text in (title, note))
+            title, note = texts
+            made = Exhibit(name, title.removesuffix("."), lambda r: frame(make(r)), note)
+            self.append(made)
+            return make
+
+        return add
 
 
 def entry(
@@ -139,38 +159,3 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 def has_published(table: pd.DataFrame) -> bool:
     """Whether a table has any published number."""
     return len(table) > 0 and bool(table["published"].notna().any())
-
-
-PublishedKey = tuple[str, str, str, str]
-"""dataset, model, attention, metric."""
-
-
-def published_table(package: str, name: str) -> pd.DataFrame:
-    """A published table as it stands, every value as text."""
-    file = resources.files(package) / "published" / f"{name}.csv"
-    if not file.is_file():
-        raise VeraxError(
-            f"{package} has no published numbers called {name!r}", code="option.conflict"
-        )
-    with file.open(encoding="utf-8") as opened:
-        return pd.read_csv(opened, dtype=str, keep_default_na=False)
-
-
-@cache
-def published_numbers(
-    package: str, name: str, column: str = "value"
-) -> Mapping[PublishedKey, float]:
-    """The numbers of a published table by key; `column` is value or std."""
-    numbers = {}
-    for row in published_table(package, name).to_dict("records"):
-        try:
-            number = float(row[column])
-        except ValueError:
-            continue
-        numbers[row["dataset"], row["model"], row["attention"], row["metric"]] = number
-    return numbers
-
-
-def published_number(package: str, name: str, key: PublishedKey, column: str = "value") -> float:
-    """A published number; NaN where there is none."""
-    return published_numbers(package, name, column).get(key, math.nan)

@@ -5,22 +5,30 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
-from importlib import import_module, resources
-from importlib.resources.abc import Traversable
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
-from research.papers.claims import Claim
-from research.papers.exhibits import Exhibit, exhibits_of, published_table
-from research.papers.judging import Aside, claims_of, set_aside
-from research.papers.points import Grid, as_number, plain_name, refuse_unknown
+from research.papers.axes import Source, plain_name
+from research.papers.claims import Aside, Claim
+from research.papers.contents import Content
+from research.papers.exhibits import Exhibit
 from research.papers.probing import PROBES
+from research.papers.published import read_table
 from research.papers.results import PaperResults
 from research.papers.strengths import with_strengths
 from verax import VeraxError
+
+DATA = Path(__file__).parent / "data"
+
+
+def data_folder(name: str) -> Path:
+    """Return the folder of a paper's data."""
+    return DATA / name
+
 
 SCALES = ("smoke", "small", "full")
 """The sizes at which the studies of a paper can be run."""
@@ -32,15 +40,14 @@ class Paper:
     """One paper.
 
     name      author-author-year
-    package   the Python package with its data: studies.yaml, published/*.csv, deviations.md and
-              differences.md
+    folder    its data: studies.yaml, published/*.csv, deviations.md and differences.md
     exhibits  its tables and figures
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
-    probed    name → number that is shown of its probes, as `Point.number` takes it
+    probed    name → source of a number that is shown of its probes
     kept      parts whose tables of single documents are packed, for figures that draw them
-    grid      the axes that claims and exhibits go through
-    told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
+    contents  every table and figure, and the exhibits that it is made as
+    told      what the first screen says: `conclusion`, `setup` and `scatter`
     aside     results → corpus → why no verdict goes by it
     """
 
@@ -48,26 +55,22 @@ class Paper:
     title: str
     authors: str
     url: str
-    package: str
+    folder: Path
     exhibits: Sequence[Exhibit]
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
-    probed: Mapping[str, str] = field(default_factory=dict)
+    probed: Mapping[str, Source] = field(default_factory=dict)
     kept: Sequence[str] = ()
-    grid: Grid = field(default_factory=lambda: Grid(""))
+    contents: Sequence[Content] = ()
     told: Mapping[str, Any] = field(default_factory=dict)
     aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
 
-    @property
-    def _folder(self) -> Traversable:
-        return resources.files(self.package)
-
     @cached_property
     def _studies(self) -> dict[str, Any]:
-        text = (self._folder / "studies.yaml").read_text(encoding="utf-8")
+        text = (self.folder / "studies.yaml").read_text(encoding="utf-8")
         return dict(yaml.safe_load(text))
 
     def studies(self, scale: str = "full") -> dict[str, dict[str, Any]]:
@@ -106,11 +109,11 @@ class Paper:
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""
-        return published_table(self.package, name)
+        return read_table(self.folder, name)
 
     def words(self, name: str) -> str:
         """A text of the paper's page, deviations or differences; empty if there is none."""
-        file = self._folder / f"{name}.md"
+        file = self.folder / f"{name}.md"
         return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
     def has(self, corpus: str) -> bool:
@@ -128,47 +131,6 @@ class Paper:
         if key not in known:
             raise unknown(f"exhibit of {self.name}", name, known)
         return known[key]
-
-
-_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "probed"}
-_KEYS |= {"all_exhibits", "exhibits", "kept"}
-_TOLD = {"conclusion", "setup", "scatter"}
-_OF_CLAIMS = {"criteria", "set_aside", "all_claims", "claims", *_TOLD}
-
-
-def read_paper(package: str) -> Paper:
-    """The paper of a package: paper.yaml and claims.yaml, with functions of module `functions`."""
-    folder = resources.files(package)
-    data: dict[str, Any] = {}
-    for file, keys in (("paper.yaml", _KEYS), ("claims.yaml", _OF_CLAIMS)):
-        read = yaml.safe_load((folder / file).read_text(encoding="utf-8"))
-        refuse_unknown(f"{package}/{file}", read, keys)
-        data |= read
-    has_functions = (folder / "functions.py").is_file()
-    grid = Grid(
-        package,
-        data.get("axes", {}),
-        data.get("parts", {}),
-        data.get("published", data["corpora"]),
-        data.get("ordered", False),
-        {word: as_number(number) for word, number in data.get("criteria", {}).items()},
-        import_module(f"{package}.functions") if has_functions else None,
-    )
-    return Paper(
-        name=package.rpartition(".")[2].replace("_", "-"),
-        title=data["title"],
-        authors=data["authors"],
-        url=data["url"],
-        package=package,
-        exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
-        claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
-        corpora=data["corpora"],
-        probed=data.get("probed", {}),
-        kept=data.get("kept", ()),
-        grid=grid,
-        told={name: data[name] for name in sorted(_TOLD & data.keys())},
-        aside=partial(set_aside, grid, data.get("set_aside", {})),
-    )
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> VeraxError:
@@ -200,7 +162,7 @@ def laid(study: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def _readings() -> dict[str, dict[str, Any]]:
     """Name → corpus → how it is read."""
-    text = (resources.files("research.papers") / _READINGS).read_text(encoding="utf-8")
+    text = (DATA / _READINGS).read_text(encoding="utf-8")
     return dict(yaml.safe_load(text))
 
 

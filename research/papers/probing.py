@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from research.papers.axes import Point, Source
 from research.papers.exhibits import entry, frame
-from research.papers.points import Grid, Point
 from research.papers.results import PaperResults
 from verax.corpora import CorpusOptions
 from verax.models import ModelOptions
@@ -31,11 +31,11 @@ _OPTIONS = {
 
 
 def probes_table(
-    results: PaperResults, grid: Grid, measures: Mapping[str, str], order: Iterable[str] = ()
+    results: PaperResults, measures: Mapping[str, Source], order: Iterable[str] = ()
 ) -> pd.DataFrame:
     """A row per probe, corpus, model and measure, with the columns of exhibits.
 
-    `measures` has names of numbers and what `Point.number` takes. Probes come in `order`, others
+    `measures` has names of numbers and their sources. Probes come in `order`, others
     after them. Nothing is published of them.
     """
     parts = dict.fromkeys(str(part) for part in results.cells["part"])
@@ -44,7 +44,8 @@ def probes_table(
         question = results.questions.get(probe, "")
         for (corpus, model), keys in _models(results.select(part=probe)).items():
             labels = {"probe": probe, "question": question, "corpus": corpus, "model": model}
-            point = Point(grid, results, {}, {"part": probe, "cell": keys})
+            where = {"part": probe, "cell": keys}
+            point = Point(results, {}, where)
             rows += [entry(labels, name, point.number(source)) for name, source in measures.items()]
     return frame(rows)
 

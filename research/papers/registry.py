@@ -5,11 +5,11 @@ A study's name begins with its paper's, as in `meister-2021.sst`.
 
 from __future__ import annotations
 
-from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from research.papers.folders import paper_of, studies_in
-from research.papers.paper import Paper, read_paper, unknown
+from research.papers.paper import Paper, unknown
 from verax import VeraxError, open_study
 
 NAMES = (
@@ -39,12 +39,9 @@ def paper(name: str) -> Paper:
     """
     if name not in NAMES:
         raise unknown("paper", name, NAMES)
-    return _read(name)
-
-
-@cache
-def _read(name: str) -> Paper:
-    return read_paper(f"research.papers.{name.replace('-', '_')}")
+    found = import_module(f"research.papers.{name.replace('-', '_')}").PAPER
+    assert isinstance(found, Paper)
+    return found
 
 
 def papers() -> list[Paper]:

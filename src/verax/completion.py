@@ -125,7 +125,9 @@ def bash(tree: Tree) -> str:
                 values = " ".join(flag.values)
                 choices.append(f"        {shlex.quote(patterns)}) values={values!r};;")
     choices = [line.replace("|", "'|'") for line in choices]
-    return _BASH.format(nested="|".join(nested), cases="\n".join(cases), choices="\n".join(choices))
+    return _BASH.format(
+        nested="|".join(nested) or "''", cases="\n".join(cases), choices="\n".join(choices)
+    )
 
 
 def zsh(tree: Tree) -> str:

@@ -74,6 +74,29 @@ def foreign_code(what: str, advice: str = "", *, code: str = "model.failed") -> 
         raise VeraxError(f"{line}; {advice}" if advice else line, code=code) from error
 
 
+@contextmanager
+def no_exit(what: str = "a model, exam or importance") -> Iterator[None]:
+    """Turn `SystemExit` and `GeneratorExit` into a `VeraxError`; other exceptions pass unchanged.
+
+    Args:
+        what: the code that may not end the program.
+
+    >>> with no_exit("this importance"):
+    ...     raise SystemExit(0)
+    Traceback (most recent call last):
+    verax.errors.VeraxError: this importance ended the program (SystemExit: 0): raise an exception \
+there in place of sys.exit()
+    """
+    try:
+        yield
+    except (SystemExit, GeneratorExit) as error:
+        raise VeraxError(
+            f"{what} ended the program ({type(error).__name__}: {error}): "
+            "raise an exception there in place of sys.exit()",
+            code="model.failed",
+        ) from error
+
+
 def cause_of(error: BaseException) -> BaseException | None:
     """Return what led to an error: its explicit cause, or what was being handled where it arose.
 

@@ -49,7 +49,7 @@ def load_entry_point(group: str, name: str) -> object:
     entry = entry_points_of(group)[name]
     try:
         return entry.load()
-    except (Exception, SystemExit) as error:  # whatever a stranger's module raises
+    except (Exception, SystemExit, GeneratorExit) as error:  # whatever a stranger's module raises
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise VeraxError(
             f"cannot import {name!r} of {group} from {distribution_of(entry)} ({entry.value}): "

@@ -13,7 +13,17 @@ import pandas as pd
 import pytest
 
 import verax
-from made_up_summaries import model_of, part_optimal, right, survives, tau, verdict
+from made_up_summaries import (
+    cell,
+    model_of,
+    part_optimal,
+    right,
+    survives,
+    tau,
+    together,
+    token_alone,
+    verdict,
+)
 from support.internals import OVER_SEEDS as SEEDS
 from support.internals import limit_versions as versions
 from verax.cli import main
@@ -98,6 +108,29 @@ def test_a_model_that_has_learnt_nothing_gets_no_verdict(limits: str) -> None:
     )
     assert judgement.to_json()["counts"] == {"for": 0, "against": 0, "open": 0}
     assert not any(word in judgement.headline for word in ("oubt", "rely", "supports", "exams"))
+
+
+@pytest.mark.parametrize("seeds", [False, True])
+@pytest.mark.parametrize(("right", "withheld"), [(50.0, True), (0.0, True), (90.0, False)])
+def test_an_exam_that_counts_right_decisions_is_enough_to_know_the_accuracy(
+    right: float, withheld: bool, seeds: bool
+) -> None:
+    """`single_token` alone has no accuracy, but documents decided right and all of them."""
+    cells = [token_alone(0.6, 0.55, 0.65), together(0.9, 0.88, 0.92)]
+    for row, count in (("correct", right), ("all", 100.0)):
+        cells.append(cell("single_token", "single_token", row, "documents", count, unit="count"))
+    made = model_of(*cells, by=None, labels={"no": 50, "yes": 50})
+    judgement = judge(replace(made, over=SEEDS) if seeds else made)
+    assert ("learnt nothing" in judgement.headline) == withheld
+    assert ("accuracy is unknown" in str(judgement)) is False
+    assert (judgement.to_json()["counts"] == {"for": 0, "against": 0, "open": 0}) == withheld
+
+
+def test_a_model_that_decides_at_random_gets_no_verdict_from_single_tokens(
+    make_model: Callable[..., verax.AttentionClassifier], planted: verax.Corpus
+) -> None:
+    found = verax.examine(make_model(), planted, ["single_token"], "all", progress=False)
+    assert "learnt nothing" in found.judgement.headline
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import verax
+from support.errors import raises
 from verax.importance import attention_gradient, leave_one_out
 from verax.training import train_adversary
 
@@ -174,6 +175,52 @@ def test_buffers_that_passes_change_are_restored() -> None:
     assert is_as(module, before)
     classifier.explain(TEXTS, "leave-one-out")
     assert is_as(module, before)
+
+
+class Replacing(Dropping):
+    """Puts another buffer in the place of its own in each pass, of another size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("last", torch.zeros(1))
+
+    def encode(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        self.last = torch.ones(len(self.last) % 3 + 1)
+        return super().encode(vectors, mask)
+
+
+class Drifting(Dropping):
+    """Moves its weights in each pass, by too little for another answer."""
+
+    def encode(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        with torch.no_grad():
+            self.score.weight.add_(1e-7)
+        self.out[2].bias.data = self.out[2].bias.data + 1e-7
+        return super().encode(vectors, mask)
+
+
+@pytest.mark.parametrize("kind", [Replacing, Drifting])
+def test_weights_and_buffers_that_passes_replace_are_restored(kind: type[Dropping]) -> None:
+    module, classifier = made(kind=kind)
+    before, fingerprint = state(module), classifier.fingerprint
+    verdict = verax.examine(classifier, CORPUS, ["replacement"], progress=False)
+    assert verdict.manifest["weights"] == classifier.fingerprint == fingerprint
+    assert is_as(module, before)
+    classifier.explain(TEXTS, "leave-one-out")
+    assert is_as(module, before)
+
+
+@pytest.mark.parametrize("leave", [SystemExit(0), GeneratorExit()])
+def test_an_importance_that_ends_the_program_is_an_error(leave: BaseException) -> None:
+    _, classifier = made()
+
+    def leaving(model: Any, trace: Any) -> Tensor:
+        raise leave
+
+    with raises("model.failed", type(leave).__name__):
+        verax.examine(classifier, CORPUS, ["agreement"], importances={"mine": leaving})
+    with raises("model.failed", type(leave).__name__):
+        classifier.explain(TEXTS, importances={"mine": leaving})
 
 
 def test_modes_are_restored_after_an_error() -> None:

@@ -99,6 +99,13 @@ def _generator_exit(texts: list[str]) -> Any:
     raise GeneratorExit
 
 
+class _Leaving:
+    """An array that ends the program as it is read."""
+
+    def __array__(self, *dtype: Any, **how: Any) -> Any:
+        sys.exit(0)
+
+
 def test_an_interruption_of_the_function_is_one() -> None:
     def interrupted(texts: list[str]) -> Any:
         raise KeyboardInterrupt
@@ -190,6 +197,7 @@ counted = iter(range(100))
         (lambda texts: [[i / 9, 1 - i / 9] for i in range(len(texts))], "model.not-deterministic"),
         (lambda texts: sys.exit(0), "model.failed"),
         (_generator_exit, "model.failed"),
+        (lambda texts: _Leaving(), "model.wrong-output"),
         ("model", "model.wrong-type"),
     ],
 )

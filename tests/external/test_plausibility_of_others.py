@@ -15,7 +15,6 @@ from support.documents import per_document
 from verax import TransformerClassifier
 from verax.corpora import SPLITS
 from verax.exams.authoring import wide
-from verax.external.predict import PredictClassifier
 
 MARKED = "dull"
 TEXTS = [
@@ -65,7 +64,7 @@ def test_words_that_are_cut_off_are_not_asked_about(
 
 
 @pytest.fixture(scope="module")
-def dull() -> PredictClassifier:
+def dull() -> verax.ExternalClassifier:
     """It decides by the marked word, so that leaving this out is what matters."""
 
     def probabilities(texts: list[str]) -> np.ndarray:
@@ -75,7 +74,7 @@ def dull() -> PredictClassifier:
     return verax.from_predict(probabilities, classes=["LABEL_0", "LABEL_1"])
 
 
-def test_a_function_has_leave_one_out(dull: PredictClassifier, corpus: verax.Corpus) -> None:
+def test_a_function_has_leave_one_out(dull: verax.ExternalClassifier, corpus: verax.Corpus) -> None:
     verdict = verax.examine(dull, corpus, "plausibility", random_orders=2, progress=False)
     table = verdict.tables["plausibility"]
     found = wide(table[table["ranking"] == "leave-one-out"], "draw")["auprc"]
@@ -83,7 +82,7 @@ def test_a_function_has_leave_one_out(dull: PredictClassifier, corpus: verax.Cor
 
 
 def test_by_default_the_plan_says_why_it_does_not_apply(
-    dull: PredictClassifier, reviews: verax.Corpus, corpus: verax.Corpus
+    dull: verax.ExternalClassifier, reviews: verax.Corpus, corpus: verax.Corpus
 ) -> None:
     cheap: dict[str, Any] = {"steps": 1, "random_orders": 1, "progress": False}
     verdict = verax.examine(dull, reviews, sample=2, **cheap)

@@ -18,12 +18,13 @@ from support.documents import per_document
 from support.internals import rankings_of
 from verax import TransformerClassifier
 from verax.exams.authoring import wide
-from verax.exams.sufficiency.summary import SIGNS
 from verax.importance import DERIVED, score
 from verax.models import probabilities
 from verax.statistics import holm, paired
 
 PERCENTAGES = (1, 5, 10, 20, 50)
+SIGNS = {"comprehensiveness": 1.0, "sufficiency": -1.0}
+"""Measure → which way is better."""
 HOW: dict[str, Any] = {
     "exams": "sufficiency",
     "rankings": "random",

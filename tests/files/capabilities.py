@@ -395,7 +395,7 @@ def all_models(folder: Path) -> None:
 
 @writes("run_adversaries", opens=all_models, parts=True, slow=True)
 def _adversaries(folder: Path, version: str) -> None:
-    told = {"epochs": 1, "device": "cpu"}
+    told = {"epochs": 1, "device": "cpu", "controls": False}
     lams = [0.5, 1.0 + seed(version)]
     verax.adversaries(model(OLD), corpus(), lams, [0], keep=folder, progress=False, **told)
 
@@ -481,7 +481,7 @@ def _sweep_command(folder: Path, version: str) -> None:
 def _adversary(folder: Path, version: str) -> None:
     model(OLD)
     told = ["--lams", 1, "--seeds", seed(version), "--epochs", 1, "--device", "cpu", "--overwrite"]
-    base = [PLACE / "model-old", "--corpus", PLACE / "corpus"]
+    base = [PLACE / "model-old", "--corpus", PLACE / "corpus", "--no-controls"]
     typed("adversary", *base, *told, "--out", folder / "out")
 
 

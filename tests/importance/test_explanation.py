@@ -11,7 +11,6 @@ import pytest
 from support.errors import raises
 from verax.corpora import Tokeniser
 from verax.importance import IMPORTANCES, explain, known_names, score
-from verax.importance.explanation import BY
 from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
@@ -24,6 +23,8 @@ TEXTS = [
 ]
 ON_INPUTS = known_names("inputs")
 SIGNED = [name for name in ON_INPUTS if "signed" in IMPORTANCES[name].takes]
+BY = ("attention", "gradient", "leave-one-out")
+"""What a model is explained by, unless others are named."""
 SLOTS = [
     {"encoder": "bilstm"},
     {"encoder": "none", "boundaries": False, "projection": "sparsemax"},

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from verax.studies import Adversaries
-from verax.studies.adversaries.scores import Model, joined, tidied
+from verax.studies.adversary_scores import Model, joined, tidied
 
 Frames = dict[tuple[Model, str], pd.DataFrame]
 N = 23

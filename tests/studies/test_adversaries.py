@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +17,12 @@ import pytest
 from sklearn.metrics import f1_score
 
 import verax
+from support.errors import raises
 from verax.studies import Adversaries, run_adversaries
-from verax.studies.adversaries import LAMS
+from verax.studies.adversary_scores import LAMS
 from verax.training import divergences, train_adversary, train_guided
 
-MAKING = "verax.studies.adversaries.making"
+MAKING = "verax.studies.adversary_models"
 TINY: dict[str, Any] = {"embedding_size": 8, "hidden_size": 8, "lr": 0.05}
 LAMBDAS, SEEDS = [1.0, 0.0], [1, 2]
 ASKED: dict[str, Any] = {
@@ -30,12 +32,8 @@ ASKED: dict[str, Any] = {
     "epochs": 3,
     "device": "cpu",
 }
-KEPT = [
-    "again-seed5",
-    *(f"lam{lam}-seed{seed}" for lam in (0, 1) for seed in SEEDS),
-    *(f"mlp-guided-by-{guide}-seed{seed}" for guide in ("adversary", "base") for seed in SEEDS),
-    *(f"{name}-seed{seed}" for name in ("mlp-own", "mlp-uniform", "uniform") for seed in SEEDS),
-]
+SAVED = ["adversary"] * 4 + ["retrained"] + ["uniform"] * 2 + ["mlp-uniform"] * 2 + ["mlp-own"] * 2
+"""Models that are kept with their weights, in the order of the grid."""
 Model = verax.AttentionClassifier
 
 
@@ -218,36 +216,51 @@ def test_folders_are_called_by_their_names(
 
 
 @pytest.mark.slow
-def test_who_is_trained_is_told_before_and_what_is_kept_is_not(
-    base: Model, corpus: verax.Corpus, tmp_path: Path
+def test_progress_has_a_line_for_every_model(
+    base: Model, corpus: verax.Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told: list[Any] = []
     settings: dict[str, Any] = {"epochs": 1, "device": "cpu", "keep": tmp_path, "retrain": [5]}
-    settings |= {"begin": told.append, "seeds": [1, 2]}
+    settings |= {"progress": True, "seeds": [1, 2]}
     run_adversaries(base, corpus, [0.5], controls=False, **settings)
-    assert told == [
-        {"kind": kind, "name": name, "lam": lam, "seed": seed, "number": number, "total": 3}
-        for number, (kind, name, lam, seed) in enumerate(
-            [
-                ("adversary", "adversary", 0.5, 1),
-                ("adversary", "adversary", 0.5, 2),
-                ("seed", "retrained", None, 5),
-            ],
-            start=1,
-        )
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first.startswith("4 cells; this process")
+    assert [line.rpartition("  ")[0] for line in lines] == [
+        "1/4  base, seed 0",
+        "2/4  λ 0.5, seed 1",
+        "3/4  λ 0.5, seed 2",
+        "4/4  retrained, seed 5",
     ]
-    told.clear()
     run_adversaries(base, corpus, [0.5], **settings)
-    assert [(row["number"], row["total"]) for row in told] == [(n, 13) for n in range(4, 14)]
-    assert told[0]["name"] == "uniform"
-    assert (told[-1]["name"], told[-1]["seed"]) == ("mlp-guided-by-adversary", 2)
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first.startswith("14 cells, 4 done; this process")
+    assert lines[0].startswith("5/14  uniform, seed 1  ")
+    assert lines[-1].startswith("14/14  mlp, guided by adversary, seed 2  ")
+
+
+@pytest.mark.slow
+def test_worker_processes_and_ray_give_the_same(
+    base: Model,
+    corpus: verax.Corpus,
+    others: list[Model],
+    study: Adversaries,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The base, the other model and the guides travel as files, the corpus from memory."""
+    pytest.importorskip("two_nodes")
+    with tempfile.TemporaryDirectory(prefix="vx", dir="/tmp", ignore_cleanup_errors=True) as short:
+        monkeypatch.setenv("RAY_TMPDIR", short)
+        for engine in ("local", "ray"):
+            settings: dict[str, Any] = {"others": others, "engine": engine, "workers": 2, **ASKED}
+            found = verax.adversaries(base, corpus, keep=tmp_path / engine, **settings)
+            pd.testing.assert_frame_equal(found.instances, study.instances, check_exact=True)
+            assert found.manifest == study.manifest
 
 
 @pytest.mark.slow
 def test_a_bare_study_of_another_split(base: Model, tmp_path: Path) -> None:
     """From a folder, with the corpus it was trained on; nothing to hold it against."""
     base.save(tmp_path / "base")
-    told: list[Any] = []
     found = run_adversaries(
         tmp_path / "base",
         lams=np.array([0.5, 0.5]),
@@ -257,19 +270,18 @@ def test_a_bare_study_of_another_split(base: Model, tmp_path: Path) -> None:
         epochs=np.int64(1),
         max_tokens=50,
         device="cpu",
-        done=told.append,
+        keep=tmp_path / "kept",
     )
     assert found.points()["n"].tolist() == [60]
     assert set(found.instances["split"]) == {"train", "validation"}
     assert found.controls()["name"].tolist() == ["base"]
     assert found.yardstick()["models"].tolist() == [0] * 5
-    assert [(row["name"], row["lam"], row["seed"]) for row in told] == [
-        ("base", None, 0),
-        ("adversary", 0.5, 1),
-    ]
+    cells = verax.open_grid(tmp_path / "kept").cells
+    assert cells["name"].tolist() == ["base", "adversary"]
+    assert cells["seed"].tolist() == [0, 1]
     own = rows(found, "validation", kind="adversary")
-    assert told[1]["jsd"] == pytest.approx(own["jsd"].mean())
-    assert told[1]["accuracy"] == pytest.approx(own["correct"].mean())
+    assert cells["validation_jsd"][1] == pytest.approx(own["jsd"].mean())
+    assert cells["validation_accuracy"][1] == pytest.approx(own["correct"].mean())
     found.save(tmp_path / "study")
 
 
@@ -366,26 +378,42 @@ def test_what_was_finished_before_an_interruption_is_kept_and_not_done_again(
 ) -> None:
     keep = tmp_path / "models"
     shutil.copytree(interrupted, keep)
-    there = sorted(p.name for p in keep.iterdir())
-    assert there == sorted(name for name in KEPT if "guided" not in name)
     monkeypatch.setattr(f"{MAKING}.train_adversary", never)
     monkeypatch.setattr(f"{MAKING}.train", never)
     settings: dict[str, Any] = {"others": others, "keep": keep, **ASKED}
     found = verax.adversaries(base, corpus, **settings)
     pd.testing.assert_frame_equal(found.instances, study.instances)
-    assert sorted(p.name for p in keep.iterdir()) == sorted(KEPT)
-    assert verax.load(keep / "lam1-seed2").record["adversary"]["lam"] == 1.0
+    grid = verax.open_grid(keep)
+    assert grid.cells["status"].tolist() == ["done"] * 17
+    saved = [key for key in grid.keys if grid.files(key)]
+    assert [grid.config(key)["name"] for key in saved] == SAVED
+    last = verax.load(keep / "cells" / saved[3] / "model")
+    assert (last.record["adversary"]["lam"], last.record["training"]["seed"]) == (1.0, 2)
     monkeypatch.setattr(f"{MAKING}.train_guided", never)
     again = verax.adversaries(base, corpus, **{**settings, "max_tokens": 77})
-    pd.testing.assert_frame_equal(again.instances, found.instances, rtol=1e-4, atol=1e-6)
+    pd.testing.assert_frame_equal(again.instances, found.instances)
     for other in (
         {"lams": [0.25]},
         {"seeds": [4]},
         {"retrain": [6]},
         {"epochs": 2},
-        {"split": "train"},  # what was measured of guided models is of a split
+        {"split": "train"},
+        {"base": others[0], "others": ()},
+        {"corpus": verax.load_corpus("planted", documents=90, length=12, seed=1)},
     ):
-        with pytest.raises(AssertionError, match="a model was trained"):
-            verax.adversaries(base, corpus, **{**settings, **other})
-    with pytest.raises(AssertionError, match="a model was trained"):
-        verax.adversaries(others[0], corpus, **{**settings, "others": ()})
+        with raises(*(["corpus.changed"] if "corpus" in other else ["study.cell-failed"])):
+            verax.adversaries(**{"base": base, "corpus": corpus, **settings, **other})
+
+
+@pytest.mark.slow
+def test_a_damaged_model_is_trained_again(
+    base: Model, corpus: verax.Corpus, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"keep": tmp_path, "controls": False, "epochs": 1, "device": "cpu"}
+    found = verax.adversaries(base, corpus, [0.5], **settings)
+    [path] = tmp_path.glob("cells/*/model/model.safetensors")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:40])
+    again = verax.adversaries(base, corpus, [0.5], **settings)
+    pd.testing.assert_frame_equal(again.instances, found.instances)
+    assert path.read_bytes() == whole

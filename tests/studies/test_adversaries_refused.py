@@ -14,7 +14,7 @@ from support.errors import raises
 from verax.studies import run_adversaries
 from verax.training import train_adversary, train_guided
 
-MAKING = "verax.studies.adversaries.making"
+MAKING = "verax.studies.adversary_models"
 Model = verax.AttentionClassifier
 
 
@@ -169,43 +169,20 @@ def test_a_corpus_that_has_moved_is_the_same(from_a_file: tuple[Model, Path]) ->
 # -- where models are kept
 
 
-@pytest.mark.parametrize("name", ["letter.txt", "lam0.5-seed1/letter.txt", "notes/letter.txt"])
+@pytest.mark.parametrize("name", ["letter.txt", "notes/letter.txt"])
 def test_a_folder_of_something_else_is_refused_before_anything_is_trained(
     base: Model, corpus: verax.Corpus, no_training: None, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("dear")
-    with raises("output.occupied", name.split("/")[0]):
+    with raises("output.occupied"):
         run_adversaries(base, corpus, [0.1, 0.5], keep=tmp_path)
     assert (tmp_path / name).read_text() == "dear"
 
 
 def test_where_nothing_can_be_written_is_refused_before_anything_is_trained(
-    base: Model, corpus: verax.Corpus, no_training: None, tmp_path: Path
+    base: Model, corpus: verax.Corpus, no_training: None
 ) -> None:
     """`/proc` takes no folder, not even from root, who may write everywhere."""
     with raises("output.not-writable"):
         run_adversaries(base, corpus, keep="/proc/models")
-    (tmp_path / ".hidden").mkdir()
-    with pytest.raises(AssertionError, match="a model was trained"):
-        run_adversaries(base, corpus, keep=tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [".hidden"]
-
-
-@pytest.mark.slow
-def test_what_is_damaged_is_named_and_to_be_deleted(
-    base: Model, corpus: verax.Corpus, tmp_path: Path
-) -> None:
-    settings: dict[str, Any] = {"lams": [0.5], "keep": tmp_path, "epochs": 1, "device": "cpu"}
-    run_adversaries(base, corpus, **settings)
-    kept, guided = tmp_path / "lam0.5-seed1", tmp_path / "mlp-guided-by-base-seed1"
-    for file in (kept / "model.safetensors", kept / "config.json", guided / "documents.parquet"):
-        whole = file.read_bytes()
-        file.write_bytes(whole[:40])
-        with raises("result.damaged", file.parent):
-            run_adversaries(base, corpus, **settings)
-        file.unlink()
-        with raises("result.damaged", file.name):
-            run_adversaries(base, corpus, **settings)
-        file.write_bytes(whole)
-    run_adversaries(base, corpus, **settings)

@@ -17,8 +17,8 @@ from sklearn.metrics import f1_score
 from support.errors import raises
 from verax.statistics import f1
 from verax.studies import Adversaries, load_adversaries
-from verax.studies.adversaries.adversaries import COLUMNS
-from verax.studies.adversaries.scores import choose
+from verax.studies.adversaries import COLUMNS
+from verax.studies.adversary_scores import choose
 
 SHARES = {"same": "same", "accuracy": "correct"}
 

@@ -16,7 +16,6 @@ from support.errors import raises
 from support.internals import Lexicon
 from verax.corpora import Corpus, Documents
 from verax.exams.authoring import wide
-from verax.exams.document_values import document_values
 from verax.models import AttentionClassifier
 from verax.studies import sweep_of
 
@@ -153,7 +152,7 @@ def test_every_exam_has_measures_of_its_own(
     trained: AttentionClassifier, planted: verax.Corpus
 ) -> None:
     verdict = verax.examine(trained, planted, clusters=20, max_words=30)
-    found = document_values(verdict)
+    found = verdict.document_values()
     names = list(dict.fromkeys(found["measure"]))
     assert len(found) == len(names) * len(planted.test)
     assert (found["value"].isna() == found["reason"].notna()).all()
@@ -210,7 +209,7 @@ def test_a_decision_that_is_wrong_or_never_flips_is_left_out(
     trained: AttentionClassifier, planted: verax.Corpus
 ) -> None:
     verdict = verax.examine(trained, planted, ["erasure", "single_token"])
-    found = document_values(verdict)
+    found = verdict.document_values()
     correct = per_document(verdict, "single_token")["correct"]
     alone = column(found, "single_token.correct.mean_probability")
     assert set(alone["reason"].dropna()) == {"wrong decision"}
@@ -235,7 +234,7 @@ def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None
     for texts in (["w1 w2 w3", "w4"], ["w4", "w5"]):
         split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
         corpus = Corpus("two", model.classes, split, split, split)
-        found = document_values(verax.examine(model, corpus, "erasure"))
+        found = verax.examine(model, corpus, "erasure").document_values()
         erasure = found[found["measure"].str.startswith("erasure")]
         for number, text in enumerate(texts):
             own = erasure[erasure["id"] == number]
@@ -245,7 +244,7 @@ def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None
 
 
 def test_a_verdict_without_measures_has_none() -> None:
-    assert document_values(verax.Verdict({})).columns.tolist() == [
+    assert verax.Verdict({}).document_values().columns.tolist() == [
         "id",
         "measure",
         "value",

@@ -51,7 +51,7 @@ def test_a_grid_of_models_from_outside(tmp_path: Path, monkeypatch: pytest.Monke
     summary = results.summary()
     assert set(summary["outside"]) == {"mine", "theirs"}
     assert results.verdict(results.cells["cell"].iloc[0]).manifest["model"]["kind"] == "predict"
-    monkeypatch.setattr(sys.modules["verax.report.report"], "_can_draw", lambda: False)
+    monkeypatch.setitem(sys.modules, "altair", None)  # no charts
     results.report("page.html")
     assert "theirs" in Path("page.html").read_text()
 

@@ -16,7 +16,7 @@ from scipy.spatial.distance import jensenshannon
 import verax
 from support.errors import raises
 from verax.studies import seed_variance
-from verax.studies.adversaries.variance import model_entry, seeds_of
+from verax.studies.adversary_scores import model_entry, seeds_of
 from verax.training import train_adversary
 
 TINY: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 2, "device": "cpu"}

@@ -28,7 +28,7 @@ from verax.cli.parsing import Parser, import_plugins, refuse_bytes
 from verax.cli.saving import ended, left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.device import OUT_OF_MEMORY, is_out_of_memory
-from verax.errors import ExitCode, VeraxError, VeraxErrors
+from verax.errors import ExitCode, VeraxError, VeraxErrors, no_exit
 from verax.last_resort import last_resort
 from verax.version import __version__
 
@@ -74,14 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     """Run a command; code of the user's that calls `sys.exit()` has not finished it."""
-    try:
+    with no_exit():
         return int(args.run(args) or 0)
-    except (SystemExit, GeneratorExit) as error:
-        raise VeraxError(
-            f"a model, exam or importance ended the program ({type(error).__name__}: {error}): "
-            "raise an exception there in place of sys.exit()",
-            code="model.failed",
-        ) from error
 
 
 def refuse(error: VeraxError) -> int:

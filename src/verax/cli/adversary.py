@@ -18,10 +18,7 @@ from verax.corpora.corpus import SPLITS
 from verax.options import hints, parse
 from verax.report import adversary_text as words
 from verax.studies import Adversaries, run_adversaries
-from verax.studies.adversaries import LAMS
-from verax.studies.adversaries.making import control_title
-from verax.studies.adversaries.scores import MEASURES
-from verax.studies.adversaries.variance import model_entry
+from verax.studies.adversary_scores import LAMS, MEASURES, control_title, model_entry
 from verax.training import TrainingOptions
 from verax.training.adversary import DEFAULTS
 
@@ -52,7 +49,7 @@ def add(verbs: Any) -> None:
         "to decide as the base does (TVD) and attend elsewhere (JSD), with weight λ on the latter. "
         "Beside them: how far attention moves when only the seed does (--others, --retrain), and "
         "models with uniform attention or under the attention of another. λ is chosen on "
-        "validation. An interrupted study with --out goes on where it stopped.",
+        "validation. With --out, an interrupted run resumes where it stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model, the base")
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the base's own]")
@@ -112,8 +109,6 @@ def run(args: argparse.Namespace) -> None:
         device=args.device,
         progress=True,
         keep=f"{Path(args.out)}.models" if args.out else None,
-        begin=begin,
-        done=done,
         **given_options(args, TrainingOptions),
     )
     keep(args, lambda out: adversaries.save(out, overwrite=args.overwrite))
@@ -121,25 +116,6 @@ def run(args: argparse.Namespace) -> None:
     show(adversaries)
     if args.out:
         say_saved(adversaries, args.out)
-
-
-def begin(row: Mapping[str, Any]) -> None:
-    """A line before each model that is trained."""
-    say(f"training {_name(row)} ({row['number']} of {row['total']})", "dim")
-
-
-def done(row: Mapping[str, Any]) -> None:
-    """A line for each model."""
-    beside = (
-        "" if row["name"] == "base" else f", JSD {words.number(row['jsd'])}, TVD {row['tvd']:.3f}"
-    )
-    score = f"{words.score_name(row['classes'])} {words.percent(row['f1'])}"
-    say(f"{_name(row)}: validation {score}{beside}", "dim")
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    name = control_title(row["name"]) if row["lam"] is None else f"λ {row['lam']:g}"
-    return name if row["seed"] is None else f"{name}, seed {row['seed']}"
 
 
 def show(adversaries: Adversaries) -> None:

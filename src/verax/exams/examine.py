@@ -22,7 +22,7 @@ from verax.corpora.files import SUFFIXES
 from verax.corpora.loading import Source, load_corpus, load_for_examining, recorded_config
 from verax.corpora.redacting import patterns_of
 from verax.device import full_precision
-from verax.errors import VeraxError, VeraxWarning, nearest, outside_verax
+from verax.errors import VeraxError, VeraxWarning, nearest, no_exit, outside_verax
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.gallery.scored import ScoredGallery
@@ -40,7 +40,7 @@ from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import POOLED, TextClassifier
-from verax.models.pooled import evaluation_mode, unchanged_buffers
+from verax.models.pooled import evaluation_mode, unchanged_state
 from verax.options import SEED, build, check
 from verax.portable import corpus_name, portable
 from verax.progress import Display, say, shown
@@ -230,7 +230,8 @@ def examine(
         shown(progress) as display,
         full_precision(),
         evaluation_mode(examined),
-        unchanged_buffers(examined),
+        unchanged_state(examined),
+        no_exit(),
     ):
         if not examined.trained_here:
             say(display, plan_lines(planned))

@@ -173,7 +173,7 @@ class PredictClassifier(ExternalClassifier):
         try:
             plain = given.detach().cpu().numpy() if isinstance(given, Tensor) else given
             numbers = torch.from_numpy(np.array(plain, dtype=np.float64))
-        except Exception as error:  # whatever an array of another library raises
+        except (Exception, SystemExit, GeneratorExit) as error:  # of an array of any library
             raise VeraxError(
                 f"the function gave a {type(given).__name__} that is no array of numbers: expected "
                 f"a row for each text and a column for each of {len(self.classes)} classes",

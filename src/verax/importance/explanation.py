@@ -13,7 +13,7 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.rationales import joined_places
 from verax.corpora.redacting import COVER, Patterns, covered_in, patterns_of
-from verax.errors import VeraxError
+from verax.errors import VeraxError, no_exit
 from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
 from verax.importance.decision import class_number
@@ -22,7 +22,7 @@ from verax.importance.registry import Importance, names_of, score, split_place, 
 from verax.importance.transformers import DERIVED, special_share
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
-from verax.models.pooled import PooledClassifier, evaluation_mode, unchanged_buffers
+from verax.models.pooled import PooledClassifier, evaluation_mode, unchanged_state
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 
@@ -103,7 +103,8 @@ def explain(
     with (
         shown(progress if watch is None else False) as display,
         evaluation_mode(model),
-        unchanged_buffers(model),
+        unchanged_state(model),
+        no_exit(),
     ):
         watching = display.watching("explaining") if watch is None else watch
         for rows in watching(model.batches(encoded, max_tokens)):

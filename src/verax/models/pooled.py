@@ -59,24 +59,35 @@ def evaluation_mode(model: object) -> Iterator[None]:
 
 
 @contextmanager
-def unchanged_buffers(model: object) -> Iterator[None]:
-    """Restore the buffers of a PyTorch model, which passes in evaluation mode may still change.
+def unchanged_state(model: object) -> Iterator[None]:
+    """Restore what passes in evaluation mode may still change: buffers, and a module's weights.
+
+    Weights are copied for modules of `verax.from_pooled` only, whose own code runs in each pass.
 
     >>> model = nn.BatchNorm1d(2)
-    >>> with unchanged_buffers(model):
+    >>> with unchanged_state(model):
     ...     _ = model(torch.ones(3, 2))
     >>> int(model.num_batches_tracked)
     0
     """
-    buffers = list(model.buffers()) if isinstance(model, nn.Module) else []
-    before = [buffer.clone() for buffer in buffers]
+    foreign = isinstance(model, PooledClassifier) and not model.trained_here
+    before = [
+        (part, name, tensor, tensor.detach().clone())
+        for part in (model.modules() if isinstance(model, nn.Module) else ())
+        for tensors in (part.named_buffers, *([part.named_parameters] if foreign else []))
+        for name, tensor in tensors(recurse=False)
+    ]
     try:
         yield
     finally:
         with torch.no_grad():
-            for buffer, values in zip(buffers, before, strict=True):
-                if not torch.equal(buffer, values):
-                    buffer.copy_(values)
+            for part, name, tensor, values in before:
+                if getattr(part, name, None) is not tensor:
+                    setattr(part, name, tensor)
+                if tensor.shape != values.shape:
+                    tensor.data = values
+                elif not torch.equal(tensor, values):
+                    tensor.copy_(values)
 
 
 class PooledClassifier(nn.Module, ABC):

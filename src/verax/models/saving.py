@@ -20,7 +20,7 @@ from verax.corpora.tokenising import TOKENISERS, Tokeniser
 from verax.corpora.vocabulary import Vocabulary
 from verax.device import enough_memory, resolve_device
 from verax.errors import VeraxError
-from verax.files import json_text, replace_folder, write_bytes, write_text
+from verax.files import json_text, replace_folder, write_bytes
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
@@ -98,6 +98,17 @@ def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = Fa
 
     Its corpus and its word vectors are named by their files' own names, without folders.
     """
+    files = model_files(model)
+
+    def write(target: Path) -> None:
+        for name, data in files.items():
+            write_bytes(target / name, data)
+
+    replace_folder(folder, write, owned=is_only_a_model, overwrite=overwrite)
+
+
+def model_files(model: AttentionClassifier) -> dict[str, bytes]:
+    """The files that `save` writes, by name."""
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
     words = json_text(list(model.vocabulary.words), indent=0) + "\n"
     # not by `save_file`, whose temporary file leaves the weights readable by their owner alone
@@ -114,13 +125,8 @@ def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = Fa
     }
     warn_unless(OF_CONFIG, config, CONFIG)
     warn_unless(OF_VOCABULARY, list(model.vocabulary.words), _VOCABULARY)
-
-    def write(target: Path) -> None:
-        write_text(target / CONFIG, json_text(config, indent=2, allow_nan=False) + "\n")
-        for name, data in files.items():
-            write_bytes(target / name, data)
-
-    replace_folder(folder, write, owned=is_only_a_model, overwrite=overwrite)
+    text = json_text(config, indent=2, allow_nan=False) + "\n"
+    return {CONFIG: text.encode("utf-8"), **files}
 
 
 def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:

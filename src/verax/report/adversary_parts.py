@@ -21,8 +21,8 @@ from verax.report.sections import ABOUT, cards, figures
 from verax.report.tables import Rows, html_table
 from verax.report.templating import fill, fold
 from verax.studies import Adversaries
-from verax.studies.adversaries.making import control_title
-from verax.studies.adversaries.measures import lambda_row
+from verax.studies.adversaries import lambda_row
+from verax.studies.adversary_scores import control_title
 
 EXAM = "adversaries"
 MEASURES = ("jsd", "tvd", "same", "accuracy", "f1")

@@ -1,20 +1,18 @@
 """Many models, one question: grids of cells; sweeps, comparisons, adversaries.
 
-grid         a study file, checked and crossed into cells
-engines      what runs cells side by side
-running      cells to an engine, what comes back to the store
-store        finished cells in a folder, packed or not, and as tables
-adversaries  models trained to say the same and attend elsewhere
-comparison   models side by side, on the same documents
-sweep.py     a study over λ, and its result
+grid            a study file, checked and crossed into cells
+engines         what runs cells side by side
+running         cells to an engine, what comes back to the store
+store           finished cells in a folder, packed or not, and as tables
+function_grid   any function over many configurations
+adversaries     models trained to say the same and attend elsewhere
+comparison      models side by side, on the same documents
+sweep           a study over λ, and its result
 """
 
-from verax.studies.adversaries import (
-    Adversaries,
-    load_adversaries,
-    run_adversaries,
-    seed_variance,
-)
+from verax.studies.adversaries import Adversaries, load_adversaries
+from verax.studies.adversary_models import run_adversaries
+from verax.studies.adversary_scores import seed_variance
 from verax.studies.comparison import Comparison, compare, load_comparison
 from verax.studies.engines.engine import (
     DIVERGED,

@@ -139,7 +139,7 @@ class FunctionJob:
                 if self.corpus:
                     keywords[self.corpus] = corpus
                 files = files_of(function(config, **keywords), key)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             return failure(key, error)
         facts = {
             **surroundings(device),

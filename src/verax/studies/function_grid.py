@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
-from verax.options import build, check
+from verax.options import check
 from verax.plugin_files import function_identity, imported_plugins, resolve
 from verax.studies.function_cell import VALUES, FunctionCell, FunctionGrid
 from verax.studies.function_inputs import FileInput, corpus_digest
@@ -26,9 +26,6 @@ from verax.studies.store.folders import storage_folder
 from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, StoreSource
 from verax.studies.store.store import Store
 from verax.studies.store.tables import frame_of, unlabelled
-
-HERE = "here"
-"""The engine that calls the function in this process."""
 
 
 def run_grid(
@@ -101,9 +98,9 @@ def run_grid(
     2     2     0    8
     3     2     1    7
     """
-    in_process = engine == HERE
-    fields = {"engine": "local" if in_process else engine, "workers": workers, "device": device}
-    hardware = build(Hardware, {**fields, "threads": threads, "address": address})
+    hardware, here = running.hardware_of(
+        engine, workers=workers, device=device, threads=threads, address=address
+    )
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
     grid = read_grid(function, configs, hardware, inputs or {})
     running.refuse_hardware(hardware)
@@ -111,7 +108,7 @@ def run_grid(
 
     with running.watching(grid.labels, progress) as watcher:
         runner = Runner(grid, store, watcher, budget=budget, retry_failed=retry_failed)
-        running.run_cells(runner, here=in_process)
+        running.run_cells(runner, here=here)
     return open_grid(folder, filesystem)
 
 

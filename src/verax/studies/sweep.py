@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ from verax.statistics import correlations, describe, holm, over_seeds, paired
 from verax.studies.grid.parse import declared
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
-from verax.studies.running.run import refuse_hardware, run_cells, watching, with_hardware
+from verax.studies.running.run import hardware_of, refuse_hardware, run_cells, watching
 from verax.studies.running.runner import Runner
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
@@ -360,10 +360,11 @@ def run_sweep(
     if not isinstance(corpus, Corpus):
         corpus = load_corpus(corpus)
     study = _study_over(corpus, lams, seeds, by_exam, split, sample, trained)
-    here = engine == "here"
-    fields = {"engine": "local" if here else engine, "workers": workers, "device": device}
-    study = with_hardware(study, fields)
-    refuse_hardware(study.hardware)
+    hardware, here = hardware_of(
+        engine, workers=workers, device=device, max_tokens=study.hardware.max_tokens
+    )
+    refuse_hardware(hardware)
+    study = replace(study, hardware=hardware)
     scratch: AbstractContextManager[str | Path]
     scratch = tempfile.TemporaryDirectory(prefix="verax-") if keep is None else nullcontext(keep)
     with scratch as folder, watching(study.labels, progress) as watcher:

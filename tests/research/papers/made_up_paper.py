@@ -12,6 +12,7 @@ from made_up_results import crossed, made_up_results, number
 from research.papers import Checked, Claim, Finding, Paper, PaperResults
 from research.papers.comparing import above
 from research.papers.exhibits import Exhibit, entry, frame
+from research.papers.paper import data_folder
 from research.papers.verdicts import Part
 
 LONG = 200
@@ -50,7 +51,7 @@ PAPER = Paper(
     title="Nothing",
     authors="Nobody",
     url="https://example.org/1",
-    package="research.papers.meister_2021",
+    folder=data_folder("meister-2021"),
     exhibits=(
         Exhibit("table1", "a table", _table, "One note."),
         Exhibit("figure2", "nothing yet", lambda results: frame([])),

@@ -11,8 +11,8 @@ import pytest
 from made_up_paper import PAPER, checked, trial, with_another_corpus, with_probes
 
 from research.papers import SCALES, Checked, Paper, PaperResults, check_paper, papers
+from research.papers.claims import Aside
 from research.papers.exhibits import MEASURED
-from research.papers.judging import Aside
 from research.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 from support.errors import raises
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from research.__main__ import main
 from research.papers import NAMES, paper, papers
-from research.papers.contents import contents, contents_page
+from research.papers.contents import contents_page
 
 RESULTS = Path(__file__).parents[3] / "results"
 
@@ -17,10 +16,10 @@ RESULTS = Path(__file__).parents[3] / "results"
 @pytest.mark.parametrize("name", NAMES)
 def test_exhibits_and_published_numbers_belong_to_tables_and_figures(name: str) -> None:
     own = paper(name)
-    listed = contents(own)
+    listed = own.contents
     exhibits = {exhibit.name for exhibit in own.exhibits}
     assert {made for content in listed for made in content.made} == exhibits
-    folder = resources.files(own.package) / "published"
+    folder = own.folder / "published"
     files = {f.name.removesuffix(".csv") for f in folder.iterdir()} if folder.is_dir() else set()
     assert {file for content in listed for file in content.published} == files
     for content in listed:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from research.papers import PaperResults, paper
-from research.papers.meister_2021.functions import SUPPORT, along
+from research.papers.axes import Point
+from research.papers.meister_2021 import MAIN, SUPPORT, along
 from research.papers.results import SUMMARY
 from verax.statistics import SeedMean
 
@@ -41,9 +42,8 @@ def results(values: np.ndarray, supports: np.ndarray | None) -> PaperResults:
 
 def correlation(results: PaperResults, kind: str = "tau") -> SeedMean | None:
     """With λ, or with the support, of the BiLSTM on SST."""
-    assert PAPER.grid is not None
-    (point,) = PAPER.grid.start(results, "main").over({"corpus": "sst", "encoder": "BiLSTM"})
-    return along(point, kind, "/".join(WHAT))
+    where = {"part": MAIN, "corpus": "sst", "encoder": "bilstm"}
+    return Point(results, fixed=where).number(along(kind, "/".join(WHAT)))
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ from made_up_results import Numbers, made_up_results
 
 from research.papers import PaperResults, paper
 from research.papers.exhibits import MEASURED
-from research.papers.meister_2021.functions import symlog
+from research.papers.meister_2021 import models as models_of
+from research.papers.meister_2021 import symlog
 from research.papers.results import SUMMARY
 
 PAPER = paper("meister-2021")
@@ -235,10 +236,7 @@ def test_accuracy_is_in_percent_and_of_every_model() -> None:
 
 
 def test_models_come_from_dense_to_sparse() -> None:
-    assert PAPER.grid is not None
-    models = PAPER.grid.start(RESULTS, "main").over(
-        dict.fromkeys(("corpus", "encoder", "projection"))
-    )
+    models = models_of(RESULTS)
     kind = {"corpus": "sst", "encoder": "BiLSTM"}
     found = [m for m in models if all(m.values[axis].name == kind[axis] for axis in kind)]
     assert [model.text("{corpus}, {encoder}, {projection.text}") for model in found] == [

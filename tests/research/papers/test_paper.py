@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from research.papers import NAMES, SCALES, paper, papers
-from research.papers.exhibits import published_number, published_numbers
 from research.papers.paper import laid, read_as
 from research.papers.probing import PROBES
 from support.errors import raises
@@ -203,18 +202,3 @@ def test_corpora_are_read_as_named_and_own_options_win() -> None:
     one = read_as({"corpora": {"imdb": None}}, "serrano-smith")["corpora"]
     assert one == {"imdb": {"label_column": "rating", "min_df": 5}}
     assert read_as({"corpora": "sst"}, "jain-wallace")["corpora"]["sst"] == found["sst"]
-
-
-def test_published_numbers_are_those_that_are_numbers() -> None:
-    table = paper("tutek-snajder-2020").published("table1")
-    package = paper("tutek-snajder-2020").package
-    found = published_numbers(package, "table1")
-    for row in table.to_dict("records"):
-        key = (row["dataset"], row["model"], row["attention"], row["metric"])
-        if row["value"].replace(".", "", 1).lstrip("-").isdigit():
-            assert found[key] == published_number(package, "table1", key) == float(row["value"])
-    assert found
-    nothing = published_number(package, "table1", ("no", "such", "number", "here"))
-    assert nothing != nothing
-    with raises("option.conflict", "table99"):
-        paper("tutek-snajder-2020").published("table99")

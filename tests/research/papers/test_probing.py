@@ -12,9 +12,9 @@ from made_up_results import made_up_results
 
 from research.__main__ import main
 from research.papers import PaperResults, check_paper, paper, papers
+from research.papers.axes import fact
 from research.papers.exhibits import MEASURED
 from research.papers.paper import laid
-from research.papers.points import Grid
 from research.papers.probing import PROBES, probes_table
 from support.errors import raises
 from support.internals import running_run as running
@@ -22,7 +22,6 @@ from support.internals import running_run as running
 BASE = {"corpus": "sst", "encoder": "bilstm", "attention": "dot", "hierarchical": False}
 BASE |= {"projection": "softmax", "lam": 0.0, "grounding": "none", "strength": 0.0}
 BASE |= {"weight_decay": 1e-5, "limit": None}
-GRID = Grid("made up")
 F1 = {"F1": "replacement/trained/f1"}
 
 
@@ -68,7 +67,7 @@ def made(*changes: dict[str, Any], probe: str = "probe") -> PaperResults:
     ],
 )
 def test_models_are_told_by_what_they_are(changes: list[dict[str, Any]], models: list[str]) -> None:
-    found = probes_table(made(*changes), GRID, F1)
+    found = probes_table(made(*changes), F1)
     assert found["model"].tolist() == models
     assert found["value"].tolist() == pytest.approx([1.0 + i for i in range(len(models))])
     assert found["seeds"].tolist() == [2] * len(models)
@@ -81,7 +80,7 @@ def test_probes_come_in_order_with_their_questions() -> None:
         pd.concat([own.summary for own in parts]),
         questions={"a": "Is it a?", "b": "Is it b?"},
     )
-    found = probes_table(results, GRID, F1, order=iter(["a", "never run", "b"]))
+    found = probes_table(results, F1, order=iter(["a", "never run", "b"]))
     assert found[["probe", "question"]].to_numpy().tolist() == [
         ["a", "Is it a?"],
         ["b", "Is it b?"],
@@ -96,11 +95,11 @@ def test_probes_come_in_order_with_their_questions() -> None:
 
 def test_what_was_not_measured_is_left_out() -> None:
     results = made({"test_f1": 0.5})
-    measures = {**F1, "never": "replacement/never/f1", "share": "fact test_f1"}
-    found = probes_table(results, GRID, measures)
+    measures = {**F1, "never": "replacement/never/f1", "share": fact("test_f1")}
+    found = probes_table(results, measures)
     assert found["measure"].tolist() == ["F1", "share"]
     assert found["value"].tolist() == pytest.approx([1.0, 0.5])
-    assert probes_table(results, GRID, {}).empty
+    assert probes_table(results, {}).empty
 
 
 TINY = {
@@ -121,7 +120,7 @@ def test_probes_of_every_paper_have_all_that_is_measured(name: str, tmp_path: Pa
     study = laid(study, TINY)
     study["models"] = study["models"][:1]
     assert not run_here(study, tmp_path / probe).failed
-    found = probes_table(PaperResults.open(tmp_path), own.grid, own.probed, own.studies(PROBES))
+    found = probes_table(PaperResults.open(tmp_path), own.probed, own.studies(PROBES))
     # in their order; an exam that only other probes have may be lacking
     measured = [name for name in own.probed if name in set(found["measure"])]
     assert len(measured) >= len(own.probed) - 1

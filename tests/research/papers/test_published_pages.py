@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_page import head, words
 
-from research.papers import NAMES, Checked, check_paper, paper
+from research.papers import NAMES, Checked, check_paper, paper, published
 from research.papers.overview import overview, write_overview
 from research.papers.page import page
 from verax.studies import open_study
@@ -89,18 +89,16 @@ def test_a_stored_value_changes_page_verdict_and_overview() -> None:
 @pytest.mark.slow
 def test_a_published_value_changes_page_and_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all 24 models of Serrano & Smith went the gradient's way, ours would be too few."""
-    from research.papers import exhibits, quoting
-
-    real, own = exhibits.published_numbers, stored("serrano-smith-2019")
+    real, own = published.read_numbers, stored("serrano-smith-2019")
     before = page(own)
     name = "n_models_gradient_top1_flip_rate_lower_than_attention_top1"
 
-    def changed(package: str, table: str, column: str = "value") -> dict[object, float]:
+    def changed(folder: Path, table: str, column: str = "value") -> dict[object, float]:
         return {
-            key: 24.0 if key[-1] == name else n for key, n in real(package, table, column).items()
+            key: 24.0 if key[-1] == name else n for key, n in real(folder, table, column).items()
         }
 
-    monkeypatch.setattr(quoting, "published_numbers", changed)
+    monkeypatch.setattr(published, "read_numbers", changed)
     again = Checked(own.paper, own.results, own.probes)
     vars(again)["tables"] = own.tables  # which stay as they are, and take long
     assert "14 of 24" in before

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from research.papers import PaperResults, paper
-from research.papers.tutek_snajder_2020.functions import chosen_strengths
+from research.papers.tutek_snajder_2020 import chosen_strengths
 
 PAPER = paper("tutek-snajder-2020")
 
@@ -16,9 +16,8 @@ RESULTS = Path(__file__).parents[3] / "results" / PAPER.name
 
 @pytest.mark.slow
 def test_strengths_are_chosen_from_the_stored_selection() -> None:
-    assert PAPER.grid is not None
     stored = PaperResults.open(RESULTS / "selection")
-    assert chosen_strengths(stored, PAPER.grid) == PAPER._studies["strengths"]
+    assert chosen_strengths(stored) == PAPER._studies["strengths"]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from made_up_results import made_up_results
 from tutek_snajder_worlds import (
-    GRID,
+    CORPORA,
     PERMUTED,
     PRICE,
     PUBLISHED,
@@ -27,7 +27,7 @@ from tutek_snajder_worlds import (
 )
 
 from research.papers import Finding, PaperResults, paper
-from research.papers.exhibits import published_numbers
+from research.papers.published import read_numbers
 from research.papers.results import SUMMARY
 from research.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 
@@ -147,11 +147,11 @@ def test_other_corpora_under_the_names_of_parts() -> None:
 @cache
 def published_world() -> PaperResults:
     """The paper's own numbers as if they had been measured, with next to no spread."""
-    table1, table6 = (published_numbers(GRID.package, name) for name in ("table1", "table6"))
-    table2, table3 = (published_numbers(GRID.package, name) for name in ("table2", "table3"))
+    table1, table6 = (read_numbers(PAPER.folder, name) for name in ("table1", "table6"))
+    table2, table3 = (read_numbers(PAPER.folder, name) for name in ("table2", "table3"))
 
     def own(configuration: Configuration) -> Numbers:
-        corpus = GRID.published[configuration["corpus"]]
+        corpus = CORPORA[configuration["corpus"]]
         attention, model = configuration["attention"], model_of(configuration)
         part, layers, name = configuration["part"], configuration["layers"], PUBLISHED[model]
         found: Numbers = {}
@@ -172,7 +172,7 @@ def published_world() -> PaperResults:
             found[ALONE] = table3.get(key)
         return {key: value for key, value in found.items() if value is not None}
 
-    return quick(made_up_results(configurations(GRID.published), own, spread=1e-4))
+    return quick(made_up_results(configurations(CORPORA), own, spread=1e-4))
 
 
 @pytest.mark.parametrize(

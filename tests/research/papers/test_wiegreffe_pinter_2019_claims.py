@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from made_up_results import crossed, made_up_results
 
 from research.papers import Checked, Finding, PaperResults, paper
+from research.papers.axes import Point
 from research.papers.checking import Judged
-from research.papers.points import Grid, Point
 from research.papers.results import SUMMARY
 from research.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
-from research.papers.wiegreffe_pinter_2019.functions import at_equal_tvd, chosen
+from research.papers.wiegreffe_pinter_2019 import at_equal_tvd, chosen
 
 PAPER = paper("wiegreffe-pinter-2019")
 
@@ -158,7 +158,7 @@ def test_as_well_is_within_a_point() -> None:
 def test_the_adversary_held_against_seeds_is_the_one_chosen_for_each() -> None:
     """Seeds 1 and 2 choose λ = 0.1, seed 3 λ = 1: JSD 0.398, 0.4 and 0.602."""
     results = exact(world(corpora=["sst"]), {1: 0.1, 2: 0.1, 3: 1.0})
-    found = chosen(Point(Grid("made up"), results, {}, {"corpus": "sst"}), "jsd")
+    found = Point(results, {}, {"corpus": "sst"}).number(chosen("jsd"))
     assert found is not None
     assert found.values == pytest.approx((0.398, 0.4, 0.602))
     assert len(set(found.cells)) == 3
@@ -176,7 +176,7 @@ def test_the_adversary_held_against_seeds_is_the_one_chosen_for_each() -> None:
 )
 def test_attention_picked_by_document_is_taken_at_the_same_tvd(tvd: float, jsd: float) -> None:
     results = world({("adversaries", "lambda=0.1", "tvd"): tvd}, corpora=["sst"], spread=0.0)
-    found = at_equal_tvd(PAPER.grid.start(results).over({"corpus": "sst"})[0])  # type: ignore[union-attr]
+    found = at_equal_tvd(Point(results, {}, {"corpus": "sst"}))
     assert found is not None
     assert found.values == pytest.approx((jsd,) * 3)
 

@@ -10,9 +10,10 @@ import pytest
 from made_up_results import crossed, made_up_results
 
 from research.papers import PaperResults, paper
+from research.papers.axes import Point
 from research.papers.exhibits import MEASURED
 from research.papers.results import SUMMARY
-from research.papers.wiegreffe_pinter_2019.functions import chosen
+from research.papers.wiegreffe_pinter_2019 import chosen
 
 PAPER = paper("wiegreffe-pinter-2019")
 
@@ -157,8 +158,6 @@ def test_controls_of_their_own_count_before_those_beside_adversaries() -> None:
         if name == "table3":
             assert rows["of the base"] == CONTROLS["mlp-guided-by-base"]
     # cells of controls have no part in what adversaries do, and a seed counts once
-    point = PAPER.grid.start(results) if PAPER.grid else None
-    assert point is not None
-    number = chosen(point, "jsd")
+    number = Point(results).number(chosen("jsd"))
     assert number is not None
     assert (number.seeds, len(number.cells)) == (2, 2)

@@ -8,16 +8,14 @@ from typing import Any
 from made_up_results import crossed, made_up_results
 
 from research.papers import PaperResults, paper
+from research.papers import tutek_snajder_2020 as module
 
 PAPER = paper("tutek-snajder-2020")
 
 TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted"
-assert PAPER.grid is not None
-GRID = PAPER.grid
-MODELS: dict[str, dict[str, Any]] = {
-    name: facts["where"] for name, facts in GRID.axes["model"].items()
-}
-PUBLISHED = {name: facts["published"] for name, facts in GRID.axes["model"].items()}
+CORPORA = module.PUBLISHED.corpora
+MODELS: dict[str, dict[str, Any]] = {value.name: value.where for value in module.MODELS}
+PUBLISHED = {value.name: value.published for value in module.MODELS}
 Configuration = Mapping[str, Any]
 Numbers = dict[tuple[str, str, str], float]
 Change = Callable[[Configuration, Numbers], None]

@@ -107,8 +107,8 @@ def test_summary_rows_are_what_adversaries_says(outcome: Finished, direct: Adver
 
 def test_progress_and_seconds_tell_of_it(outcome: Finished, told: list[Progressed]) -> None:
     phases = list(dict.fromkeys(p.what for p in told))
-    assert "adversaries 1/9, epoch 2/2" in phases
-    assert "adversaries 9/9, epoch 1/1" in phases
+    assert "adversaries 2/10, epoch 2/2" in phases
+    assert "adversaries 10/10, epoch 1/1" in phases
     assert phases[-1] == "writing"
     seconds = outcome.facts["seconds"]
     assert set(seconds) == {"train", "examine", "adversaries", "total"}

@@ -15,7 +15,7 @@ import verax
 from support.errors import raises
 from support.internals import work_of
 from verax.studies import Cell, read_study
-from verax.studies.adversaries import LAMS
+from verax.studies.adversary_scores import LAMS
 from verax.studies.grid.parse import NOT_ITS_OWN
 from verax.training import train_adversary
 from verax.training.adversary import DEFAULTS

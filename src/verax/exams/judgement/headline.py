@@ -20,6 +20,7 @@ from verax.exams.judgement.subjects import (
     verdict_on,
 )
 from verax.exams.measures import VALUE
+from verax.statistics.intervals import proportion
 
 LEAST_DOCUMENTS = 80
 """Documents below which there is no verdict."""
@@ -156,7 +157,20 @@ def accuracy(model: ModelSummary) -> Number | None:
     """How many of the decisions are right, by the first exam that says so."""
     places = [(f"{exam}.documents", "accuracy", VALUE) for exam in model.exams]
     places.append(("replacement", "trained", "accuracy"))
-    return next((n for place in places if (n := model.number(*place)) is not None), None)
+    found = next((n for place in places if (n := model.number(*place)) is not None), None)
+    return found or _accuracy_by_counts(model)
+
+
+def _accuracy_by_counts(model: ModelSummary) -> Number | None:
+    """Return the accuracy by the documents that `single_token` has under right decisions."""
+    right, every = (model.number("single_token", row, "documents") for row in ("correct", "all"))
+    if right is None or every is None or not every.value:
+        return None
+    if model.over == SEEDS:
+        return Number(100 * right.value / every.value, unit="percent", over=SEEDS)
+    share = proportion(round(right.value), round(every.value))
+    value, low, high = (100 * part for part in share)
+    return Number(value, low, high, every.n, "percent")
 
 
 def examined(model: ModelSummary) -> int:

@@ -25,11 +25,12 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     require_altair()
     # Altair is wanted only where a chart is, and takes a while to load
     from verax.drawing.series import Models
-    from verax.studies.adversaries import charts as adversaries_of_cells
+    from verax.report.charts.adversaries import charts_of_cells
 
     models = Models(verdicts)
     modules = [module for exam in EXAMS.values() if (module := exam.drawing()) is not None]
-    return [chart for part in (*modules, adversaries_of_cells) for chart in part.charts(models)]
+    charts = [chart for module in modules for chart in module.charts(models)]
+    return [*charts, *charts_of_cells(models)]
 
 
 def charts_of_other(result: Sweep | Adversaries | Comparison) -> list[Chart]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import gc
 import itertools
-import json
 import tempfile
 import time
 import traceback
@@ -29,19 +28,19 @@ from verax.exams.verdict import Verdict
 from verax.external.opening import open_classifier
 from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
-from verax.models.saving import CONFIG as MODEL_CONFIG
-from verax.models.saving import load
+from verax.models.saving import load, model_files
 from verax.plugin_files import import_plugins
 from verax.portable import portable
 from verax.progress import Reporting
-from verax.studies.adversaries import Adversaries, run_adversaries
-from verax.studies.adversaries.measures import EXAM as ADVERSARIES
-from verax.studies.adversaries.measures import summarise
+from verax.studies.adversaries import NAME as ADVERSARIES
+from verax.studies.adversaries import Adversaries, summarise
+from verax.studies.adversary_models import run_adversaries
 from verax.studies.engines import engine
 from verax.studies.engines.machine import surroundings
 from verax.studies.grid.cell import SOURCE
 from verax.studies.grid.portable import message_without_texts
 from verax.studies.grid.vectors import content
+from verax.studies.running.watching import Watcher
 from verax.studies.store.cells import MODEL, VERDICT, as_json
 from verax.studies.store.tables import parquet_bytes
 from verax.training.loop import Diverged
@@ -181,22 +180,30 @@ class _Attempt:
 
     def _adversaries(self, model: AttentionClassifier, asked: Mapping[str, Any]) -> Adversaries:
         """The cell's adversaries, and what they are read by."""
-        cell, which = self.job.cell, ""
-
-        def begin(row: Mapping[str, Any]) -> None:
-            nonlocal which
-            which = f"{row['number']}/{row['total']}, "
-
-        def tell(what: str, *rest: Any) -> None:
-            self.report(engine.Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
-
+        cell = self.job.cell
         # a model that was kept may have begun with a file that has another name by now
         shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
         how: dict[str, Any] = {"device": self.device, "max_tokens": self.budget, **shared, **asked}
-        progress = Reporting(tell)
-        return run_adversaries(
-            model, self.corpus, split=cell.split, progress=progress, begin=begin, **how
-        )
+        watcher = _InnerWatcher(cell.key, self.report)
+        return run_adversaries(model, self.corpus, split=cell.split, watcher=watcher, **how)
+
+
+class _InnerWatcher(Watcher):
+    """Reports the progress of a cell's adversaries as progress of the cell."""
+
+    def __init__(self, key: str, report: Callable[[engine.Progressed], None]) -> None:
+        self.key, self.report = key, report
+        self.started = self.total = 0
+
+    def begins(self, where: str, cells: int, done: int, failed: int) -> None:
+        self.total = cells
+
+    def starts(self, key: str) -> None:
+        self.started += 1
+
+    def progresses(self, progress: engine.Progressed) -> None:
+        what = f"{ADVERSARIES} {self.started}/{self.total}, {progress.what}"
+        self.report(replace(progress, key=self.key, what=what))
 
 
 @functools.lru_cache(maxsize=4)
@@ -238,13 +245,7 @@ def _files(
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
     files[VERDICT] = as_json(portable(verdict.manifest)) + b"\n"
     if weights and model.trained_here:
-        with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
-            folder = Path(scratch) / MODEL
-            model.save(folder)
-            for path in sorted(folder.iterdir()):
-                files[f"{MODEL}/{path.name}"] = path.read_bytes()
-        about = f"{MODEL}/{MODEL_CONFIG}"
-        files[about] = as_json(portable(json.loads(files[about]))) + b"\n"
+        files |= {f"{MODEL}/{name}": data for name, data in model_files(model).items()}
     return files
 
 

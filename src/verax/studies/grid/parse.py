@@ -24,7 +24,7 @@ from verax.exams.registry import EXAMS, default_exams
 from verax.external.opening import is_outside
 from verax.models.options import AUTO, ModelOptions
 from verax.options import SEED, build, check, hints, kind_of, names, option, parse
-from verax.studies.adversaries import LAMS
+from verax.studies.adversary_scores import LAMS
 from verax.studies.grid.loader import LOADER, Loader
 from verax.studies.grid.source import Part, Place, Problems, plain
 from verax.studies.grid.study import Hardware

@@ -11,7 +11,7 @@ from typing import Any
 from verax.corpora.corpus import Corpus
 from verax.models.encoders import ENCODERS
 from verax.models.options import AUTO
-from verax.studies.adversaries.making import CONTROLS
+from verax.studies.adversary_scores import CONTROLS
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import cores
 from verax.studies.grid.cell import Cell

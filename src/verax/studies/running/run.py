@@ -25,6 +25,9 @@ from verax.studies.running.watching import Bars, Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
 
+HERE = "here"
+"""The engine that runs cells in this process."""
+
 
 def run_study(
     study: Study | str | Path | Mapping[str, Any],
@@ -87,6 +90,12 @@ def run_study(
     folder = study.name if folder is None else folder
     run(study, folder, filesystem, budget, retry_failed, watcher, progress)
     return open_study(folder, filesystem)
+
+
+def hardware_of(engine: str, **fields: Any) -> tuple[Hardware, bool]:
+    """Hardware options, checked, and whether cells run in this process (engine "here")."""
+    here = engine == HERE
+    return build(Hardware, {"engine": "local" if here else engine, **fields}), here
 
 
 def run_studies(

@@ -24,9 +24,8 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
 from verax.schema import SchemaError
-from verax.studies.adversaries.adversaries import Adversaries, check_instances
-from verax.studies.adversaries.manifest import stored_adversaries
-from verax.studies.adversaries.measures import EXAM as ADVERSARIES
+from verax.studies.adversaries import NAME as ADVERSARIES
+from verax.studies.adversaries import Adversaries, check_instances, stored_adversaries
 from verax.studies.grid.cell import Cell
 from verax.studies.store.cells import MODEL, damaged_cell
 from verax.studies.store.folders import StorageFolder, storage_folder

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from verax.exams.described import columns_of
 from verax.schema import Columns, SchemaError
-from verax.studies.adversaries.adversaries import COLUMNS as OF_ADVERSARIES
-from verax.studies.adversaries.measures import EXAM as ADVERSARIES
+from verax.studies.adversaries import COLUMNS as OF_ADVERSARIES
+from verax.studies.adversaries import NAME as ADVERSARIES
 
 CELL = "cell"
 _HISTORY = Columns.of(whole="epoch", key=("epoch",))

@@ -1,10 +1,13 @@
-"""The result of training adversaries: the curve, the chosen λ, the yardstick, the controls."""
+"""Trained adversaries: the curve over λ, the chosen λ, the yardstick, the controls, the summary.
+
+Wiegreffe & Pinter, "Attention is not not Explanation", EMNLP 2019. `adversary_models` trains them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +18,23 @@ import pandas as pd
 
 from verax.corpora.saved import CONFIG as CORPUS
 from verax.exams.adversary.summary import BINS
+from verax.exams.cells import Cell, number_cell, percent_cell
 from verax.exams.described import model_options
+from verax.exams.measures import (
+    AT_LEAST_ZERO,
+    JSD,
+    PERCENT,
+    UNIT_INTERVAL,
+    Classes,
+    Measure,
+    Table,
+    titles,
+)
+from verax.exams.registry import Stage, register_stage
+from verax.exams.verdict import summary_frame
 from verax.models.options import ModelOptions
 from verax.options import saved_options
+from verax.portable import portable
 from verax.results import Result
 from verax.schema import (
     Columns,
@@ -36,11 +53,14 @@ from verax.schema import (
     whole,
 )
 from verax.statistics import holm, mean, paired, proportion
-from verax.studies.adversaries.scores import (
+from verax.studies.adversary_scores import (
     ADVERSARY,
     BASE,
     BESIDE,
+    BY_ADVERSARY,
+    BY_BASE,
     CONTROL,
+    CONTROLS,
     MEASURES,
     OF_BASE,
     SEED,
@@ -53,6 +73,91 @@ from verax.studies.adversaries.scores import (
     scored,
 )
 from verax.training.options import TrainingOptions
+from verax.training.strength import TOLERANCE
+from verax.version import __version__
+
+NAME = "adversaries"
+MEAN, CHOSEN_ROW = "mean", "chosen"
+_LAMBDA, _SEED, _VALIDATION = "lambda=", "seed=", "validation_"
+
+
+def lambda_row(lam: float) -> str:
+    """The row of a λ.
+
+    >>> lambda_row(0.1)
+    'lambda=0.1'
+    """
+    return f"{_LAMBDA}{lam:g}"
+
+
+def lambda_of(row: str) -> float:
+    """The λ of a row that `lambda_row` made."""
+    return float(row.removeprefix(_LAMBDA))
+
+
+def seed_row(seed: int) -> str:
+    """The row of a model that differs from the base only by seed.
+
+    >>> seed_row(3), seed_of("seed=3"), seed_of("mean")
+    ('seed=3', 3, None)
+    """
+    return f"{_SEED}{seed}"
+
+
+def seed_of(row: str) -> int | None:
+    """The seed of a row that `seed_row` made; None of other rows."""
+    return int(row.removeprefix(_SEED)) if row.startswith(_SEED) else None
+
+
+def _seed(row: str, classes: Classes) -> str:
+    seed = seed_of(row)
+    return row if seed is None else f"seed {seed}"
+
+
+_SCORES = (
+    Measure("jsd", "JSD", bounds=JSD),
+    Measure("tvd", "TVD", bounds=UNIT_INTERVAL),
+    Measure("same", "same", PERCENT),
+    Measure("accuracy", "accuracy", PERCENT),
+    Measure("f1", "F1", PERCENT),
+    Measure("macro_f1", "macro F1", PERCENT),
+)
+CURVE = Table(
+    NAME,
+    "adversaries, one a λ: how far from the base, and how well they decide",
+    (
+        *_SCORES,
+        *(
+            replace(one, id=f"{_VALIDATION}{one.id}", title=f"validation {one.title}")
+            for one in _SCORES
+        ),
+    ),
+    lambda row, classes: f"λ = {row.removeprefix(_LAMBDA)}",
+)
+CHOSEN_TABLE = Table(
+    f"{NAME}.chosen",
+    "the λ chosen on validation; within: 1 if it decides as well as the base",
+    (
+        Measure("lambda", "λ", bounds=AT_LEAST_ZERO),
+        Measure("within", "within", bounds=UNIT_INTERVAL),
+    ),
+)
+SEEDS_TABLE = Table(
+    f"{NAME}.seeds",
+    "the yardstick: models that differ from the base only by seed",
+    _SCORES,
+    _seed,
+)
+CONTROLS_TABLE = Table(
+    f"{NAME}.controls",
+    "controls: uniform attention, models that see each word by itself",
+    _SCORES,
+    titles(CONTROLS),
+)
+QUESTION = "Can a model be trained that says the same and attends elsewhere?"
+register_stage(
+    Stage(NAME, "Adversaries", QUESTION, (CURVE, CHOSEN_TABLE, SEEDS_TABLE, CONTROLS_TABLE))
+)
 
 FORMAT = 2
 _CHOSEN = "chosen"
@@ -277,7 +382,7 @@ class Adversaries(Result):
     def controls(self) -> pd.DataFrame:
         """A row per control, the base first: F1, accuracy, and how far from the base it is.
 
-        name                           see `verax.studies.adversaries.making.control`
+        name                           see `control` in `verax.studies.adversary_models`
         over, seeds, n, jsd_n          as in `points`
         f1, accuracy, jsd, tvd, same   each with …_low and …_high
         note                           why a control is not there
@@ -377,3 +482,134 @@ def check_instances(instances: pd.DataFrame, split: str) -> None:
 def load_adversaries(folder: str | Path) -> Adversaries:
     """What `Adversaries.save` wrote in `folder`."""
     return Adversaries.load(folder)
+
+
+def summarise(adversaries: Adversaries) -> pd.DataFrame:
+    """Every number that was asked for, as `verax.exams.Verdict.summary` has those of exams.
+
+    adversaries           λ by jsd, tvd, same, accuracy, f1, and these on validation
+    adversaries.chosen    the λ picked on validation, and whether it is within (1) or not (0)
+    adversaries.seeds     the same measures of each model of the yardstick, and their mean
+    adversaries.controls  accuracy and F1 of each control, without a value of one left out
+
+    Shares are in percent. n is documents, for JSD those of several items; with two or more seeds
+    intervals are over these.
+    """
+    classes = len(adversaries.manifest["classes"])
+    cells: list[Cell] = []
+
+    def add(table: Table, row: str, numbers: Mapping[Any, Any], before: str = "") -> None:
+        for measure in ("accuracy", "f1") if table is CONTROLS_TABLE else MEASURES:
+            # F1 of more than two classes is a macro F1
+            column = "macro_f1" if measure == "f1" and classes != 2 else measure
+            ends = (numbers.get(f"{before}{measure}_{end}", np.nan) for end in ("low", "high"))
+            interval = (numbers[f"{before}{measure}"], *ends)
+            cell = number_cell if measure in ("jsd", "tvd") else percent_cell
+            n = numbers["jsd_n" if measure == "jsd" else "n"]
+            cells.append(cell(table.id, row, f"{before}{column}", interval, n))
+
+    rows = adversaries.instances
+    items = rows.loc[(rows["split"] == "validation") & (rows["measure"] == "items"), "value"]
+    of_validation = {"n": len(items), "jsd_n": int((items > 1).sum())}
+    for point in adversaries.points().to_dict("records"):
+        add(CURVE, lambda_row(point["lam"]), point)
+        add(CURVE, lambda_row(point["lam"]), {**point, **of_validation}, _VALIDATION)
+    chosen = adversaries.chosen()
+    for column, value in (("lambda", chosen.lam), ("within", float(chosen.within))):
+        interval = (value, np.nan, np.nan)
+        cells.append(number_cell(CHOSEN_TABLE.id, CHOSEN_ROW, column, interval, len(items)))
+    if adversaries.has_yardstick:
+        for model in adversaries.other_seeds().to_dict("records"):
+            add(SEEDS_TABLE, seed_row(model["seed"]), model)
+        mean: dict[str, Any] = {}
+        for row in adversaries.yardstick().to_dict("records"):
+            name = row["measure"]
+            mean |= {name: row["mean"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+            mean["jsd_n" if name == "jsd" else "n"] = row["n"]
+        add(SEEDS_TABLE, MEAN, mean)
+    if adversaries.manifest.get("controls"):
+        for control in adversaries.controls().to_dict("records"):
+            add(CONTROLS_TABLE, control["name"], control)
+    return summary_frame(NAME, cells)
+
+
+ASKED = ("lams", "seeds", "retrain", "controls")
+"""What a study's cell asks for; its other settings are options of the adversaries."""
+
+
+def left_out_of(hierarchical: bool) -> dict[str, str]:
+    """Controls that a base cannot have, with the reason."""
+    why = "the base attends sentences, and a guide attends words"
+    return dict.fromkeys((BY_BASE, BY_ADVERSARY), why) if hierarchical else {}
+
+
+def stored_adversaries(
+    instances: pd.DataFrame,
+    cell: Mapping[str, Any],
+    about: Mapping[str, Any],
+    max_tokens: int,
+) -> Adversaries:
+    """Adversaries of a cell, with the manifest that `run_adversaries` would give them.
+
+    Args:
+        instances: the cell's table of them.
+        cell: its configuration (`Cell.to_json`).
+        about: the manifest of its verdict.
+        max_tokens: the budget it was run with.
+    """
+    settings = cell["adversaries"]
+    options = {name: value for name, value in settings.items() if name not in ASKED}
+    options["max_tokens"] = max_tokens
+    if cell.get("vectors") is not None:
+        options["vectors"] = cell["training"]["vectors"]
+    manifest = manifest_of(
+        settings,
+        others=[],
+        split=cell["split"],
+        classes=about["classes"],
+        options=options,
+        corpus=dict(about["corpus"]),
+        name="the base",
+        model=about["model"],
+    )
+    return Adversaries(instances, {**manifest, "verax": about["verax"]})
+
+
+def manifest_of(
+    asked: Mapping[str, Any],
+    *,
+    others: Sequence[Mapping[str, Any]],
+    split: str,
+    classes: Sequence[str],
+    options: Mapping[str, Any],
+    corpus: Mapping[str, Any],
+    name: str,
+    model: Mapping[str, Any],
+) -> dict[str, Any]:
+    """How adversaries were made.
+
+    `asked` has lams, seeds, retrain and controls; `name` and `model` are the base's.
+    """
+    left_out = left_out_of(bool(model["options"]["hierarchical"]))
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "verax": __version__,
+        "lams": list(asked["lams"]),
+        "seeds": list(asked["seeds"]),
+        "others": others,
+        "retrain": list(asked["retrain"]),
+        "controls": asked["controls"],
+        "left_out": left_out if asked["controls"] else {},
+        "split": split,
+        "classes": list(classes),
+        "tolerance": TOLERANCE,
+        "options": dict(sorted(options.items())),
+        "corpus": corpus,
+        "base": {
+            "name": name,
+            "options": dict(model["options"]),
+            "training": dict(model.get("training", {})),
+        },
+    }
+    named: dict[str, Any] = portable(manifest)
+    return named

@@ -1,1 +1,0 @@
-"""Meister, Lazov, Augenstein & Cotterell (2021)."""

@@ -1,1 +1,0 @@
-"""Serrano & Smith (2019): erased attention weights, and decisions that flip or do not."""

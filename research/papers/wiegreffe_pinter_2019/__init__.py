@@ -1,1 +1,0 @@
-"""Wiegreffe & Pinter (2019)."""

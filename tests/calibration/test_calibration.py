@@ -158,7 +158,7 @@ def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert load_limits(tmp_path / "limits.json").version == limits.version
     known = limits.calibration
     assert known is not None
-    assert {one["part"] for one in known.models} == {"choosing"}
+    assert known.errors["accused"][3] == 16
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"secret" not in kept
     monkeypatch.setattr(ModelFactory, "measured", None)
@@ -220,12 +220,6 @@ def test_models_are_called_honest_or_deceptive_in_the_study_alone(
         assert "honest" not in shown
         assert "decept" not in shown
         assert any("natural text are not covered" in line for line in judgement.caveats)
-
-
-def test_models_are_no_part_of_the_file(limits: LimitSet) -> None:
-    assert limits.calibration is not None
-    assert limits.calibration.models
-    assert "models" not in limits.to_json(whole=True)["calibration"]
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ def test_a_study_packed_or_not_by_path_or_url(study: Path, tmp_path: Path) -> No
 def test_a_cell_of_a_store_is_no_verdict(study: Path) -> None:
     cell = next((study / "cells").iterdir())
     assert saved_kind(cell) is None
-    with raises("result.damaged"):
+    with raises("result.other-format"):
         load_verdict(cell)
 
 

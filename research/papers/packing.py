@@ -1,7 +1,7 @@
 """`pack_paper`: the results of a paper's studies as a few files, small enough to keep.
 
     PART/cells.parquet, summary.parquet, history.parquet
-    PART/instances.parquet     of the parts in `Paper.kept`
+    PART/single_token_tokens.parquet     of the parts in `Paper.kept`
     delta_js_points.parquet    for the scatter plots, of parts with the erasure exam
 
 They hold no text: tables have numbers of documents and positions of words.
@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from research.papers.folders import KEPT, POINTS, is_study, part_of, read_points
 from research.papers.page import UNCOMMITTED
 from research.papers.paper import Paper
 from research.papers.registry import refuse_others
-from research.papers.results import PaperResults
+from research.papers.results import KEPT, POINTS, PaperResults, is_study, part_of, read_points
 from verax import StudyResults, VeraxError, open_study
 from verax.files import write_table
 from verax.studies import pack

@@ -12,7 +12,7 @@ from verax.models.saving import is_model_folder
 from verax.options import check_path
 from verax.results import open_result, saved_kind
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep, open_study
-from verax.studies.store.packed import FIRST
+from verax.studies.store.archive import FIRST
 from verax.studies.store.store import STORE
 
 Opened = Verdict | Mapping[str, Verdict] | StudyResults | Sweep | Adversaries | Comparison

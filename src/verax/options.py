@@ -45,12 +45,14 @@ def option(
     below: float | None = None,
     above: float | None = None,
     also: Sequence[str] = (),
+    version: int = 1,
 ) -> Any:
     """A dataclass field with what its flag, its help text and its checks need.
 
     Numbers are finite, and whole ones at most `MOST` either way, unless bounds say otherwise.
     `choices` may be a collection that grows, such as a registry: it is asked anew each time.
-    `also` are words that may stand in place of a number.
+    `also` are words that may stand in place of a number. An option of a model, a training or a
+    corpus whose default changes its meaning gets the next `version`, which enters keys of cells.
     """
     metadata = {
         "help": help,
@@ -60,6 +62,7 @@ def option(
         "below": below,
         "above": above,
         "also": tuple(also),
+        "version": version,
     }
     return dataclasses.field(default=default, metadata=metadata)
 

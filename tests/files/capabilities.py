@@ -28,7 +28,7 @@ from verax.cli import main
 from verax.files import replace_folder, write_files, write_table, write_text
 from verax.models import AttentionClassifier
 from verax.report import write_figures
-from verax.studies import Store, pack, unpack
+from verax.studies import Store, pack
 
 OLD, NEW = "old", "new"
 
@@ -151,9 +151,8 @@ def study(version: str) -> Path:
 def commit(store: Store, key: str, more: Mapping[str, bytes] | None = None) -> None:
     """Put a cell of `study` into a store, with few tables, a model, and more files beside them."""
     cell = PLACE / "swept" / "cells" / key
-    config, manifest, verdict = (
-        json.loads((cell / f"{name}.json").read_bytes())
-        for name in ("config", "manifest", "verdict")
+    manifest, verdict = (
+        json.loads((cell / f"{name}.json").read_bytes()) for name in ("manifest", "verdict")
     )
     tables = ("summary", "history", "dispersion")
     files = {f"{name}.parquet": (cell / f"{name}.parquet").read_bytes() for name in tables}
@@ -161,7 +160,7 @@ def commit(store: Store, key: str, more: Mapping[str, bytes] | None = None) -> N
     model(OLD)
     kept = {f"model/{path.name}": path.read_bytes() for path in (PLACE / "model-old").iterdir()}
     facts = {name: manifest[name] for name in manifest if name not in ABOUT_FILES}
-    store.commit(key, config, {**files, **kept, **(more or {})}, facts)
+    store.commit(key, manifest["config"], {**files, **kept, **(more or {})}, facts)
 
 
 ABOUT_FILES = ("format", "cell", "files", "left_out", "sha256")
@@ -304,18 +303,6 @@ def _cell(folder: Path, version: str) -> None:
 @writes("pack", opens=lambda folder: verax.open(folder / "packed").summary())
 def _pack(folder: Path, version: str) -> None:
     pack(study(version), folder / "packed", weights=True)
-
-
-@writes("unpack", opens=all_studies, once=True)
-def _unpack(folder: Path, version: str) -> None:
-    """Into a new folder only: another version is another folder."""
-    unpack(packed(), folder / version)
-
-
-@cache
-def packed() -> Path:
-    pack(study(OLD), PLACE / "packed", tables=["summary", "history"], weights=True)
-    return PLACE / "packed"
 
 
 @writes("run_sweep", opens=whole_study, parts=True, timed=True, slow=True)
@@ -497,11 +484,6 @@ def _run_command(folder: Path, version: str) -> None:
 @writes("verax pack --out", opens=lambda folder: verax.open(folder / "packed").summary(), slow=True)
 def _pack_command(folder: Path, version: str) -> None:
     typed("pack", study(version), "--out", folder / "packed", "--weights")
-
-
-@writes("verax unpack --out", opens=all_studies, once=True, slow=True)
-def _unpack_command(folder: Path, version: str) -> None:
-    typed("unpack", packed(), "--out", folder / version)
 
 
 @writes("verax report --out", opens=page("report.html"), slow=True)

@@ -24,7 +24,7 @@ from support.storage import MODULES
 from verax.cli import main
 
 API = Path(__file__).parents[2] / "public_api.txt"
-VERBS = re.compile(r"(save|report|run|write|pack|unpack|dump|export)(_|$)")
+VERBS = re.compile(r"(save|report|run|write|pack|dump|export)(_|$)")
 """What a function that writes is called."""
 PLACES = {"out", "keep"}
 """Parameters that name what is written."""

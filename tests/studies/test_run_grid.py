@@ -71,7 +71,7 @@ def _forget() -> Iterator[None]:
 
 def stored(folder: Path) -> dict[str, bytes]:
     """All files of cells but manifests, which have times."""
-    paths = (p for p in folder.glob("cells/*/*") if p.name not in ("manifest.json", "cell.parquet"))
+    paths = (p for p in folder.glob("cells/*/*") if p.name != "manifest.json")
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 

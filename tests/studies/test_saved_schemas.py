@@ -8,13 +8,6 @@ import pytest
 
 from verax.schema import SchemaError
 from verax.studies.comparison.comparison import MANIFEST
-from verax.studies.store.saved import resolved
-
-
-def test_a_study_has_a_name() -> None:
-    resolved({"name": "mine", "cells": {}}, "resolved.json")
-    with pytest.raises(SchemaError, match="name"):
-        resolved({"cells": {}}, "resolved.json")
 
 
 @pytest.mark.parametrize("name", ["encoder", "attended"])

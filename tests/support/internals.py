@@ -17,12 +17,11 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
     "corpora": "mimic reviews",  # conftest, mimic
-    "corpora.assembling": "assemble",  # messages
-    "corpora.columns": "strip_message",  # messages
+    "corpora.assembling": "assemble",  # assembling, corpus, hub
     "corpora.encoded": "EncodedDocuments encode",  # adversary, classifier, conftest, …
     "corpora.files": "is_corpus_folder read_folder read_table",  # corpus_files
     "corpora.mimic": "_ROWS=@MIMIC_ROWS",  # mimic
-    "corpora.planted": "Planted evidence_word",  # option_values, planted
+    "corpora.planted": "Planted evidence_word",  # key_rule, option_values, planted
     "corpora.ragged": "Ragged",  # leave_one_out, plausibility_overlap, rationales
     "corpora.rationales": "joined_places places_in united",  # rationales
     "corpora.reviews": "FIXED reviews_file",  # reviews
@@ -145,12 +144,14 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "studies.engines.engine": "Event",  # local_lost, running
     "studies.engines.machine": "commit=@COMMIT",  # conftest
     "studies.engines.performing": "perform",  # local_lost
+    "studies.grid.cell": "ModelOptions=@CELL_MODEL_OPTIONS adversary_defaults",  # key_rule
     "studies.grid.vectors": "content",  # made_up_cells
     "studies.running": "run=running_run",  # commands, output
     "studies.running.outlook": "work_of",  # stranger
     "studies.running.run": "make_engine=@MAKE_ENGINE",  # docs
     "studies.running.runner": "Runner",  # samples
-    "studies.store": "cells=store_cells",  # children
+    "studies.store": "store=store_cells",  # children
+    "studies.store.archive": "GROUP=@STORE_GROUP",  # packing
     "studies.summaries": "numbers_over_seeds",  # judgement_rules
     "training": "optimiser=optimiser_module",  # optimiser
     "training.adversary": "AdversarialObjective",  # adversary

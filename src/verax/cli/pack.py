@@ -1,4 +1,4 @@
-"""`verax pack` and `verax unpack`: a study as a few files to send or keep, and back."""
+"""`verax pack`: a study as a few files to send or keep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from verax.cli.parsing import parts_of
 from verax.cli.terminal import console, say, table
-from verax.studies.store import StudyResults, open_study, pack, unpack
+from verax.studies.store import pack
+from verax.studies.store.archive import open_source
 from verax.studies.store.folders import storage_folder
 
 
@@ -15,9 +16,10 @@ def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "pack",
         usage="verax pack STUDY --out DIR [--tables NAME,…] [--weights]",
-        help="write a study as a few Parquet files",
-        description="Write a study as a few Parquet files, every row with its cell's key: what "
-        "travels, and what is kept as results. verax unpack makes a study of them again.",
+        help="write a study as one Parquet file per table",
+        description="Write a study as one Parquet file per table, every row with its cell's key, "
+        "to send or to keep. verax opens the files as they are. To continue the study, copy them "
+        "to the folder packed of a new folder, and run the study there.",
     )
     parser.add_argument("study", metavar="STUDY", help="folder or URL of a study")
     parser.add_argument("--out", required=True, metavar="DIR", help="write the files there")
@@ -26,16 +28,6 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--weights", action="store_true", help="pack models too")
     parser.set_defaults(run=run)
-    parser = verbs.add_parser(
-        "unpack",
-        usage="verax unpack PACKED --out STUDY",
-        help="make a study of packed files again",
-        description="Make the folder of a study from its packed files, with the same tables. "
-        "verax run goes on with it where it was.",
-    )
-    parser.add_argument("packed", metavar="PACKED", help="folder or URL of a packed study")
-    parser.add_argument("--out", required=True, metavar="STUDY", help="a new folder, or a URL")
-    parser.set_defaults(run=run_unpack)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -44,22 +36,13 @@ def run(args: argparse.Namespace) -> None:
     sizes = storage_folder(args.out).sizes()
     rows = [[name, f"{size / 1e6:,.2f}"] for name, size in sorted(sizes.items())]
     console().print(table(["file", "MB"], rows))
-    show(results, args.out, "packed")
-    if others := open_study(args.study).others:
+    statuses = [f"{number:,} {status}" for status, number in results.counts.items()]
+    cells = f"{sum(results.counts.values()):,} cells ({', '.join(statuses)})"
+    left = results.left_out if len(results.left_out) < 4 else [f"{len(results.left_out)} tables"]
+    without = f", without {', '.join(left)}" if left else ""
+    say(f"packed {results.name}: {cells}{without}, in {args.out}")
+    if others := len(open_source(storage_folder(args.study)).states) - sum(results.counts.values()):
         say(
             f"{others:,} more cells in {args.study} are of other seeds or options than its last "
             "run's, and not packed"
         )
-
-
-def run_unpack(args: argparse.Namespace) -> None:
-    show(unpack(args.packed, args.out, progress=True), args.out, "unpacked")
-
-
-def show(results: StudyResults, out: str, what: str) -> None:
-    """What was written, in a line."""
-    statuses = [f"{number:,} {status}" for status, number in results.counts.items()]
-    cells = f"{sum(results.counts.values()):,} cells ({', '.join(statuses)})"
-    tables = results.left_out if len(results.left_out) < 4 else [f"{len(results.left_out)} tables"]
-    without = f", without {', '.join(tables)}" if tables else ""
-    say(f"{what} {results.name}: {cells}{without}, in {out}")

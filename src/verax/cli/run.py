@@ -27,7 +27,7 @@ from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
 from verax.studies.running.watching import Bars, Ran, one_line
 from verax.studies.store import StudyResults, open_study
-from verax.studies.store.sources import DONE, FAILED
+from verax.studies.store.store import DONE, FAILED
 
 _MOST_SHOWN = 200
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

@@ -64,6 +64,9 @@ class Exam(ABC):
     comparison       what its numbers are, over a table that compares models
     explanation      how it asks, and how its numbers are read
     options_class    a dataclass of `verax.options.option` fields: keywords of `examine` and flags
+    version          a whole number from 1; raise it when a default, or what the exam computes with
+                     the same options, changes: stored cells of studies with the exam are then kept
+                     apart from new ones. A new option whose default changes nothing needs none
     summary_tables   the tables of its summary, the most important first
     tidy_tables      names of the tables it gives, a row per document and measure
     charts           dotted name of the module that draws them: `charts(models)` yields charts
@@ -95,6 +98,7 @@ class Exam(ABC):
     comparison: ClassVar[str] = ""
     explanation: ClassVar[str] = ""
     options_class: ClassVar[type] = NoOptions
+    version: ClassVar[int] = 1
     summary_tables: ClassVar[tuple[Table, ...]] = ()
     tidy_tables: ClassVar[tuple[str, ...]] = ()
     charts: ClassVar[str | None] = None

@@ -30,7 +30,7 @@ from verax.studies.engines.ray_engine import RayEngine
 from verax.studies.function_grid import GridResults, open_grid, run_grid
 from verax.studies.grid import Cell, Hardware, Study, read_study, shipped_studies
 from verax.studies.running.run import run_studies, run_study
-from verax.studies.store import Store, StudyResults, open_study, pack, unpack
+from verax.studies.store import Store, StudyResults, open_study, pack
 from verax.studies.sweep import LAMS, Sweep, load_sweep, run_sweep, sweep_of
 
 __all__ = [
@@ -72,5 +72,4 @@ __all__ = [
     "seed_variance",
     "shipped_studies",
     "sweep_of",
-    "unpack",
 ]

@@ -28,8 +28,8 @@ from verax.studies.grid.study import Hardware
 
 VALUES = "values.json"
 """The file of a cell that holds what is neither a table nor a file."""
-_OWN = frozenset({"config.json", "manifest.json", "cell.parquet", VALUES})
-_RESERVED_TABLES = frozenset({"cell", "cells"})
+_OWN = frozenset({"manifest.json", "verdict.json", VALUES})
+_RESERVED_TABLES = frozenset({"cells", "files"})
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def files_of(returned: Any, key: str) -> dict[str, bytes]:
         key: the cell's key, which becomes the first column of each table.
     """
     from verax.studies.engines.performing import parquet
-    from verax.studies.store.cells import as_json, is_inside
+    from verax.studies.store.store import as_json, is_inside
 
     if not isinstance(returned, Mapping):
         raise VeraxError(

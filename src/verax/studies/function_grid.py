@@ -22,9 +22,9 @@ from verax.studies.function_inputs import FileInput, corpus_digest
 from verax.studies.grid.study import Hardware
 from verax.studies.running import run as running
 from verax.studies.running.runner import Runner
+from verax.studies.store.archive import open_source
 from verax.studies.store.folders import storage_folder
-from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, StoreSource
-from verax.studies.store.store import Store
+from verax.studies.store.store import DAMAGED, DONE, FAILED, MISSING, Source, Store
 from verax.studies.store.tables import frame_of, unlabelled
 
 
@@ -123,7 +123,7 @@ def open_grid(folder: str | os.PathLike[str], filesystem: Any = None) -> GridRes
         The cells of the last run.
     """
     where = storage_folder(folder, filesystem)
-    source = StoreSource(Store.open(where))
+    source = open_source(where)
     if "function" not in source.resolved:
         raise VeraxError(
             f"{where.shown} holds a study: open it with verax.open_study", code="result.wrong-kind"
@@ -138,15 +138,25 @@ class GridResults:
         name: the function's name.
     """
 
-    def __init__(self, source: StoreSource) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
         self._states = {key: source.states[key] for key in source.resolved["cells"]}
         self.name = str(source.resolved["name"])
 
     def __repr__(self) -> str:
-        counts = Counter(state.status for state in self._states.values())
-        parts = [f"{counts[s]:,} {s}" for s in (DONE, FAILED, DAMAGED, MISSING) if counts[s]]
+        parts = [f"{number:,} {status}" for status, number in self.counts.items()]
         return f"GridResults({self.name}: {', '.join(parts) or 'no cells'})"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells are done, failed, damaged and missing; only those that occur."""
+        counts = Counter(state.status for state in self._states.values())
+        return {s: counts[s] for s in (DONE, FAILED, DAMAGED, MISSING) if counts[s]}
+
+    @property
+    def left_out(self) -> list[str]:
+        """Tables that cells had before they were packed without them."""
+        return sorted({name for state in self._states.values() for name in state.left_out})
 
     @property
     def keys(self) -> list[str]:
@@ -219,8 +229,8 @@ class GridResults:
     def files(self, key: str) -> list[str]:
         """The names of a cell's files, apart from tables."""
         self._done(key)
-        own = {"config.json", "cell.parquet", VALUES}
-        return [n for n in self._source.files(key) if n not in own and not n.endswith(".parquet")]
+        names = self._source.files(key)
+        return [name for name in names if name != VALUES and not name.endswith(".parquet")]
 
     def file(self, key: str, name: str) -> bytes:
         """The contents of a cell's file."""

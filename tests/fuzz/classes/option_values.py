@@ -148,7 +148,6 @@ def _base(verb: str, samples: Samples, folder: Path) -> list[str]:
         "adversary": [model, "--lams", "0.1", "--seeds", "1", "--no-controls"],
         "run": [str(study), "--dry-run", "--out", out],
         "pack": [str(samples.folder / "store"), "--out", out],
-        "unpack": [str(samples.folder / "packed"), "--out", out],
         "report": [str(samples.folder / "verdict"), "--out", f"{out}.html"],
         "figures": [str(samples.folder / "verdict"), "--out", out],
         "exams": [],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -261,7 +261,7 @@ def _store_bytes(rng: random.Random, store: Path) -> Change:
 
 def _cell(rng: random.Random, cell: Path) -> Change:
     """A file of a cell, and its checksum, changed: as a forger would."""
-    jsons = ["verdict.json", "verdict.json", "config.json", "model/config.json"]
+    jsons = ["verdict.json", "verdict.json", "model/config.json"]
     tables = sorted(path.name for path in cell.glob("*.parquet"))
     name = rng.choice([*jsons, *tables])
     if name.endswith(".json"):
@@ -279,20 +279,24 @@ def _cell(rng: random.Random, cell: Path) -> Change:
 def _studied(
     rng: random.Random, samples: Samples, folder: Path, study: Path, change: Change, kind: str
 ) -> Act:
-    other = "pack" if kind == "store" else "unpack"
-    uses = ["open"] * 4 + ["model", "sweep", other] * 2 + ["report", "figures"]  # pages take long
+    uses = ["open"] * 4 + ["model", "sweep", "pack"] * 2 + ["report", "figures"]  # pages take long
     use = rng.choice(uses)
     if use in ("report", "figures") and not samples.pages:
         use = "open"
     weak = Change(change.what, "", change.nonsense)
+    packing = study
+    if kind == "packed" and use == "pack":  # a study is continued in a folder that holds a pack
+        packing = folder / "continued"
+        shutil.copytree(samples.folder / "store", packing)
+        shutil.rmtree(packing / "cells")
+        shutil.copytree(study, packing / "packed")
 
     def act() -> str | None:
-        if use in ("report", "figures", "pack", "unpack"):
+        if use in ("report", "figures", "pack"):
             arguments = {
                 "report": ["report", str(study), "-o", str(folder / "page.html")],
                 "figures": ["figures", str(study), "--out", str(folder / "figures")],
-                "pack": ["pack", str(study), "--out", str(folder / "out")],
-                "unpack": ["unpack", str(study), "--out", str(folder / "out")],
+                "pack": ["pack", str(packing), "--out", str(folder / "out")],
             }[use]
             command(arguments)
             return None
@@ -357,33 +361,47 @@ def _packed(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Ac
         change = _files(rng, packed)
         change = Change(change.what, "", nonsense=False)
     elif how == "table":
-        change = spoil_table(
-            rng, packed / f"{rng.choice(('summary', 'history', 'instances'))}.parquet"
-        )
+        tables = sorted(packed.glob("*.parquet"))
+        file = rng.choice([path for path in tables if path.name not in (first.name, _MODELS)])
+        change = spoil_table(rng, file)
         change = Change(change.what, "", nonsense=False)
     elif how == "models":
-        change = _packed_models(rng, packed / "models.parquet")
+        change = _packed_models(rng, packed / _MODELS)
     elif how == "about":
-        table = parquet.read_table(first)
-        about = json.loads(table.schema.metadata[b"verax.study"])
-        if rng.random() < 0.2:
-            shape = rng.choice(about["shapes"])
-            data, what = spoil_bytes(rng, base64.b64decode(shape["shape"]))
-            shape["shape"] = base64.b64encode(data).decode()
-            after, change = about, Change(f"shape {what}", "", nonsense=False)
-        else:
-            after, change = spoil_value(rng, about)
-        table = table.replace_schema_metadata({b"verax.study": dumped(after, change.what)})
-        parquet.write_table(table, first)
+        after, change = spoil_value(rng, _about(first))
+        _write_first(first, parquet.read_table(first), dumped(after, change.what))
         change = Change(change.what, "", change.nonsense)
     else:
         change = _packed_column(rng, first)
+    if how in ("table", "models") and rng.random() < 0.7:
+        _sign_pack(packed)
     return f"packed {how} {change.what}", _studied(rng, samples, folder, packed, change, "packed")
+
+
+_MODELS = "files.parquet"
+
+
+def _about(first: Path) -> dict[str, Any]:
+    return dict(json.loads(parquet.read_metadata(first).metadata[b"verax.study"]))
+
+
+def _write_first(first: Path, table: pa.Table, about: bytes | str) -> None:
+    parquet.write_table(table.replace_schema_metadata({b"verax.study": about}), first)
+
+
+def _sign_pack(packed: Path) -> None:
+    """Sizes and checksums of the files as they are now."""
+    first = packed / "cells.parquet"
+    about = _about(first)
+    for name in about["files"]:
+        data = (packed / name).read_bytes()
+        about["files"][name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    _write_first(first, parquet.read_table(first), json.dumps(about))
 
 
 def _packed_column(rng: random.Random, first: Path) -> Change:
     """A JSON column of `cells.parquet`, or its key or status, spoilt in one row."""
-    table = parquet.read_table(first)
+    table, about = parquet.read_table(first), _about(first)
     kept = ["cell", "status", "config", "manifest", "verdict", "tables", "left_out"]
     name = rng.choice(kept)
     values = table.column(name).to_pylist()
@@ -396,7 +414,7 @@ def _packed_column(rng: random.Random, first: Path) -> Change:
         values[row] = dumped(after, what).decode("utf-8", "replace")
     place = table.schema.get_field_index(name)
     table = table.set_column(place, name, pa.array(values, pa.string()))
-    parquet.write_table(table, first)
+    _write_first(first, table, json.dumps(about))
     return Change(f"{name} {what}", "", nonsense)
 
 

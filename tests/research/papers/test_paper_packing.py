@@ -19,8 +19,8 @@ from made_up_paper import PAPER
 
 import verax
 from research.papers import PaperResults, pack_paper
-from research.papers.folders import finished_in
 from research.papers.packing import delta_js_points
+from research.papers.results import finished_in
 from support.errors import raises
 from verax.studies import open_study
 
@@ -74,7 +74,7 @@ def strings(path: Path) -> dict[str, set[str]]:
 def test_a_few_files_are_written(packed: Path) -> None:
     assert set(contents(packed)) == {
         "delta_js_points.parquet",
-        *(f"sst/{name}.parquet" for name in ("cells", "summary", "history", "instances")),
+        *(f"sst/{name}.parquet" for name in ("cells", "summary", "history", "single_token_tokens")),
         *(f"more/{name}.parquet" for name in ("cells", "summary", "history")),
     }
 
@@ -173,7 +173,7 @@ def test_documents_are_packed_of_the_parts_that_figures_draw_alone(
 ) -> None:
     pack_paper(replace(PAPER, kept=()), ran, tmp_path)
     everything = contents(packed)
-    del everything["sst/instances.parquet"], everything["sst/cells.parquet"]
+    del everything["sst/single_token_tokens.parquet"], everything["sst/cells.parquet"]
     found = contents(tmp_path)
     del found["sst/cells.parquet"]  # it says what was left out
     assert found == everything

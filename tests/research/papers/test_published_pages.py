@@ -38,7 +38,7 @@ def test_pages_come_from_results_and_the_first_screen_is_short(name: str, tmp_pa
 
 
 def test_the_results_are_small_and_hold_no_page_that_a_command_makes() -> None:
-    """At most 26 MB, of tracked files where this is a repository."""
+    """At most 16 MB, of tracked files where this is a repository."""
     files = [path for path in RESULTS.rglob("*") if path.is_file()]
     if (RESULTS.parent / ".git").exists():
         command = ["git", "ls-files", "-z", "."]
@@ -46,7 +46,7 @@ def test_the_results_are_small_and_hold_no_page_that_a_command_makes() -> None:
         files = [RESULTS / name for name in listed.stdout.split("\0") if name]
     assert len(files) > 300
     assert not [path for path in files if path.suffix == ".html"]
-    assert sum(path.stat().st_size for path in files) <= 26_000_000
+    assert sum(path.stat().st_size for path in files) <= 16_000_000
 
 
 def test_every_stored_cell_is_there() -> None:

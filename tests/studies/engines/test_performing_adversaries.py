@@ -26,7 +26,6 @@ from verax.studies import (
     Store,
     open_study,
     pack,
-    unpack,
 )
 from verax.training.adversary import DEFAULTS
 
@@ -144,9 +143,7 @@ def test_vectors_may_have_another_name_than_when_the_model_was_kept(
 
 
 @pytest.mark.slow
-def test_a_store_a_pack_and_what_is_unpacked_have_it(
-    opposed: Cell, outcome: Finished, tmp_path: Path
-) -> None:
+def test_a_store_and_a_pack_have_it(opposed: Cell, outcome: Finished, tmp_path: Path) -> None:
     resolved = {"name": "mine", "cells": {opposed.key: opposed.to_json()}}
     store = Store.create(tmp_path / "mine", "mine", "name: mine\n", resolved)
     store.commit(opposed.key, opposed.to_json(), outcome.files, outcome.facts)
@@ -154,7 +151,6 @@ def test_a_store_a_pack_and_what_is_unpacked_have_it(
     places = [
         open_study(tmp_path / "mine"),
         pack(tmp_path / "mine", tmp_path / "packed"),
-        unpack(tmp_path / "packed", tmp_path / "again"),
     ]
     for results in places:
         assert results.cells["adversaries"].tolist() == ["0,0.1"]

@@ -27,13 +27,9 @@ BOTH = {"corpora": PLANTED, "training": {"epochs": 1}, "exams": ["replacement"]}
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    """Every table of every cell but its own row, which has a clock; and what decides the cell."""
-    files = [*folder.glob("cells/*/*.parquet"), *folder.glob("cells/*/config.json")]
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in files
-        if path.name != "cell.parquet"
-    }
+    """Every table of every cell."""
+    files = folder.glob("cells/*/*.parquet")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def done(folder: Path) -> set[str]:

@@ -31,7 +31,7 @@ def test_cells_are_kept_on_every_filesystem(kind: str, tmp_path: Path) -> None:
     folder, filesystem = PLACES[kind](tmp_path)
     store = made_up_store(folder, [CELL], [OTHER], filesystem, weights=True)
     again = Store.open(folder, filesystem)
-    assert (again.name, again.format) == ("made up", 2)
+    assert (again.name, again.format) == ("made up", 3)
     assert again.text() == "name: made up\n"
     assert again.resolved() == json.loads(json.dumps(resolved([CELL, OTHER])))
     assert again.keys() == [CELL.key]
@@ -40,7 +40,8 @@ def test_cells_are_kept_on_every_filesystem(kind: str, tmp_path: Path) -> None:
     assert again.verify(contents=True) == {}
     for name, data in files_of(CELL, weights=True).items():
         assert again.read(CELL.key, name) == data
-    assert json.loads(again.read(CELL.key, "config.json")) == CELL.to_json()
+    assert again.manifest(CELL.key)["config"] == CELL.to_json()
+    assert again.cell(CELL.key) == CELL
     assert again.manifest(CELL.key)["seconds"] == FACTS["seconds"]
     assert store.lock(OTHER.key) is not None
     store.fail(OTHER.key, {"cell": OTHER.key, "reason": "error", "error": "é"})
@@ -115,7 +116,7 @@ def test_where_folders_cannot_be_renamed_a_cell_appears_with_its_last_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store = made_up_store("/full/study", [], filesystem=Full())
-    files = len(files_of(CELL)) + 3
+    files = len(files_of(CELL)) + 1
     for left in range(files):
         monkeypatch.setattr(Full, "left", left)
         with raises("output.not-writable"):
@@ -146,7 +147,7 @@ def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_pat
     store = made_up_store(*_given(kind, tmp_path), weights=True)
     above = f"cells/{CELL.key}"
     sizes = store.folder.sizes(above)
-    assert len(sizes) == 11
+    assert len(sizes) == 9
     for name, size in sizes.items():
         whole = store.folder.read_bytes(f"{above}/{name}")
         for left in (size - 1, size // 2, 0):
@@ -189,10 +190,10 @@ def test_changed_bytes_are_noticed_by_their_checksum(tmp_path: Path) -> None:
     [
         ({"cell": OTHER.key}, "is of another cell"),
         ({"files": []}, "lists no files"),
-        ({"files": {}}, "does not list config.json"),
+        ({"files": {}}, "has other contents than were written"),
         ({"files": {"../../a": {"size": 1}}}, "names a file outside"),
         ({"files": {"/etc/passwd": {"size": 1}}}, "names a file outside"),
-        ({"files": {"config.json": 7}}, "does not tell the size of config.json"),
+        ({"files": {"verdict.json": 7}}, "does not tell the size of verdict.json"),
     ],
 )
 def test_a_manifest_is_read_with_suspicion(
@@ -260,7 +261,7 @@ def test_another_study_and_other_files_are_refused_untouched(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        ({"format": 3}, ("result.other-format", "9.9")),
+        ({"format": 4}, ("result.other-format", "9.9")),
         ({"format": None}, ("result.other-format",)),
     ],
 )

@@ -7,14 +7,13 @@ from typing import Any
 
 import fsspec
 import pandas as pd
-import pyarrow as pa
 import pytest
 from made_up_store import FACTS, files_of, labelled, made_up_cell, made_up_store, resolved
 
 from support.errors import raises
-from verax.studies import Store, pack, unpack
+from verax.studies import Store, pack
 from verax.studies.store.folders import StorageFolder
-from verax.studies.store.tables import StoredColumns, arrow_rows, frame_of, restored, shape_of
+from verax.studies.store.tables import arrow_rows, frame_of
 
 
 def test_a_cell_half_removed_elsewhere_is_none(
@@ -72,12 +71,11 @@ def test_rows_of_another_cell_are_not_packed(tmp_path: Path) -> None:
     assert not (tmp_path / "packed").exists()
 
 
-def test_who_made_a_store_is_not_who_unpacks_it(tmp_path: Path) -> None:
+def test_who_made_a_store_is_not_who_packs_it(tmp_path: Path) -> None:
     made_up_store(tmp_path / "s", [made_up_cell()])
     about = tmp_path / "s" / "store.json"
     about.write_text(about.read_text().replace(Store.open(tmp_path / "s").about["verax"], "0.0.1"))
-    pack(tmp_path / "s", tmp_path / "packed")
-    unpack(tmp_path / "packed", tmp_path / "again")
+    pack(tmp_path / "s", tmp_path / "again" / "packed")
     assert Store.open(tmp_path / "again").about == Store.open(tmp_path / "s").about
     assert Store.open(tmp_path / "again").about["verax"] == "0.0.1"
 
@@ -86,16 +84,3 @@ def test_a_column_of_whole_and_other_numbers_is_of_numbers() -> None:
     rows = [{"lam": 1}, {"lam": 2.5}, {"lam": None}]
     assert arrow_rows(rows).column("lam").to_pylist() == [1.0, 2.5, None]
     assert frame_of(rows)["lam"].dtype == "float64"
-
-
-def test_columns_of_one_name_and_several_types_take_nobodys_name() -> None:
-    tables = [
-        pa.table({"cell": ["k"], "draw": pa.array([1])}),
-        pa.table({"cell": ["k"], "draw": ["one"]}),
-        pa.table({"cell": ["k"], "draw_int64": [0.5]}),
-    ]
-    columns = StoredColumns(["cell"], (table.schema for table in tables))
-    assert len(set(columns.schema.names)) == len(columns.schema.names) == 4
-    for table in tables:
-        rows = columns.together([columns.rows(table, {"cell": "k"})])
-        assert restored(rows, shape_of(table), columns.of(table.schema), "k").equals(table)

@@ -18,7 +18,7 @@ import torch
 import verax
 from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.studies.store.saved import UNCOMMITTED
+from verax.studies.store.store import UNCOMMITTED
 from verax.version import __version__, source_fingerprint
 
 CGROUP = Path("/sys/fs/cgroup")

@@ -41,7 +41,7 @@ from verax.studies.grid.cell import SOURCE
 from verax.studies.grid.portable import message_without_texts
 from verax.studies.grid.vectors import content
 from verax.studies.running.watching import Watcher
-from verax.studies.store.cells import MODEL, VERDICT, as_json
+from verax.studies.store.store import MODEL, VERDICT, as_json
 from verax.studies.store.tables import parquet_bytes
 from verax.training.loop import Diverged
 from verax.training.training import train

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,20 @@ import pandas as pd
 
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
+from verax.corpora.options import CorpusOptions
+from verax.corpora.planted import Planted
 from verax.corpora.saved import CONFIG as CORPUS
 from verax.errors import VeraxError
 from verax.exams.described import exam_options, model_options
+from verax.exams.registry import EXAMS
+from verax.models.options import ModelOptions
 from verax.portable import corpus_name, portable
 from verax.schema import (
     COUNT,
     SchemaError,
     declared,
     listed,
+    mapping,
     maybe,
     number,
     record,
@@ -32,16 +38,19 @@ from verax.schema import (
     whole,
 )
 from verax.studies.grid.loader import LOADER, Loader
+from verax.training.adversary import DEFAULTS as ADVERSARY_DEFAULTS
+from verax.training.options import TrainingOptions
 
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
-RULE = 2
-"""The version of the rule by which keys are made; it is hashed with the rest.
+RULE = 3
+"""The version of the rule by which keys are computed; it is part of what is hashed.
 
-Under rule 2 every option is hashed, also one at its default. Files count by their content: the
-folder of a corpus and the name of a vectors file do not.
+Under rule 3 an option at its default is not hashed, so that a new option does not change the keys
+of stored cells. A default therefore never changes its meaning without a new version of its exam
+(`Exam.version`) or option (`option(version=)`). Files count by their content: the folder of a
+corpus and the name of a vectors file do not matter.
 """
-
 
 NAME, SOURCE = "outside", "opened_from"
 """Of a model that was not trained here: its name in the study, and what names it (`hf:FOLDER`)."""
@@ -49,21 +58,23 @@ NAME, SOURCE = "outside", "opened_from"
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of a study: exactly the inputs that can affect its results, all defaults included.
+    """One run of a study: exactly the inputs that can affect its results, with all defaults.
 
-    corpus       how the corpus was loaded (`Corpus.config`, without what is None)
-    fingerprint  of its texts, labels and classes
-    model        every field of `ModelOptions`, resolved; those without effect at their defaults.
-                 Of a model that was not trained here: its name, source and a hash of its files;
-                 `training` is empty then, and `seed` that of what exams draw
-    training     the same of `TrainingOptions`, but `max_tokens`, which changes no result
-    vectors      what the vectors file holds, as a hash, whatever it is called; None without one
-    seed         of training; exams draw by `EXAM_SEED`
-    exams        exam → every one of its options
-    split, sample  the documents examined
-    adversaries  the keywords of `run_adversaries`; None without any
-    rationales   what people marked, as a hash, where an exam needs it; None elsewhere, and then no
-                 part of the key: cells are older than it
+    Attributes:
+        corpus: how the corpus was loaded (`Corpus.config`, without values that are None).
+        fingerprint: a hash of its texts, labels and classes.
+        model: every field of `ModelOptions`, resolved; those without effect at their defaults.
+            For a model that was not trained here: its name, source and a hash of its files;
+            `training` is then empty, and `seed` is that of the exams' draws.
+        training: every field of `TrainingOptions` except `max_tokens`, which changes no result.
+        vectors: a hash of the content of the vectors file; None without one.
+        seed: seed of training; exams draw by `EXAM_SEED`.
+        exams: exam → all of its options.
+        split, sample: the documents examined.
+        adversaries: the keywords of `run_adversaries`; None without adversaries.
+        rationales: a hash of the human rationales if an exam needs them, else None.
+        versions: versions other than 1 of exams and options, such as `{"exams.erasure": 2}`; by
+            default those declared now. A stored cell has those of its run.
     """
 
     corpus: Mapping[str, Any]
@@ -75,9 +86,14 @@ class Cell:
     split: str = "test"
     sample: int | None = None
     vectors: str | None = None
-    exam_seed: int = field(default=EXAM_SEED)
+    exam_seed: int = EXAM_SEED
     adversaries: Mapping[str, Any] | None = None
     rationales: str | None = None
+    versions: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.versions is None:
+            object.__setattr__(self, "versions", self._declared_versions())
 
     @cached_property
     def key(self) -> str:
@@ -158,27 +174,72 @@ class Cell:
         """Whether the cell trains its model."""
         return SOURCE not in self.model
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the key can be recomputed: exams are registered, versions are those of now."""
+        return set(self.exams) <= set(EXAMS) and self.versions == self._declared_versions()
+
     @cached_property
     def trained(self) -> str:
         """A hash of what decides the model alone: cells of one model differ in their exams."""
-        of_exams = ("exams", "split", "sample", "exam_seed", "adversaries", "rationales")
-        return self._hash(without=of_exams)
+        return self._hash(of_exams=False)
 
-    def _hash(self, without: Collection[str] = ()) -> str:
-        # fields as they are: copies of all that is inside would take most of the time
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in without}
-        if values.get("rationales") is None:
-            values.pop("rationales", None)
-        values["rule"] = RULE
-        values["corpus"] = _portable_corpus(self.corpus)
-        values["model"] = {k: v for k, v in self.model.items() if k != SOURCE}
+    def _hash(self, of_exams: bool = True) -> str:
+        values: dict[str, Any] = {
+            "rule": RULE,
+            "corpus": _changed(_portable_corpus(self.corpus), self._corpus_defaults),
+            "fingerprint": self.fingerprint,
+            "model": {name: value for name, value in self.model.items() if name != SOURCE},
+            "training": _changed(self.training, defaults_of(TrainingOptions)),
+            "seed": self.seed,
+        }
+        if self.is_trained:
+            values["model"] = _changed(self.model, defaults_of(ModelOptions))
         if self.vectors is not None:
-            values["training"] = {**values["training"], "vectors": self.vectors}
+            values["training"]["vectors"] = self.vectors
+        versions = dict(self.versions or {})
+        if of_exams:
+            values["exams"] = {name: self._changed_of(name) for name in self.exams}
+            # the class has the default of a field as its attribute
+            optional = ("split", "sample", "exam_seed", "rationales")
+            values |= _changed({n: getattr(self, n) for n in optional}, vars(Cell))
+            if self.adversaries is not None:
+                values["adversaries"] = _changed(self.adversaries, adversary_defaults())
+        else:
+            versions = {n: v for n, v in versions.items() if not n.startswith("exams.")}
+        if versions:
+            values["versions"] = versions
         # one way to write each value: sorted names, no blanks; 1.0 and 1 differ
         text = json.dumps(
             values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
         )
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def _corpus_options(self) -> Sequence[type]:
+        """Where the options of the corpus are declared; those of a user's function are not."""
+        if LOADER in self.corpus:
+            return ()
+        planted = str(self.corpus.get("corpus")).partition(":")[0] == "planted"
+        return (CorpusOptions, Planted) if planted else (CorpusOptions,)
+
+    @property
+    def _corpus_defaults(self) -> dict[str, Any]:
+        return {n: v for cls in self._corpus_options for n, v in defaults_of(cls).items()}
+
+    def _changed_of(self, exam: str) -> dict[str, Any]:
+        defaults = defaults_of(EXAMS[exam].options_class) if exam in EXAMS else {}
+        return _changed(self.exams[exam], defaults)
+
+    def _declared_versions(self) -> dict[str, int]:
+        """Versions other than 1 that exams and options of this cell declare."""
+        found = {f"exams.{name}": EXAMS[name].version for name in self.exams if name in EXAMS}
+        for options in self._corpus_options:
+            found |= _versions_of(options, "corpus")
+        if self.is_trained:
+            found |= _versions_of(ModelOptions, "model")
+            found |= _versions_of(TrainingOptions, "training")
+        return {name: version for name, version in found.items() if version != 1}
 
     def columns(self) -> dict[str, Any]:
         """The configuration as one flat row.
@@ -210,8 +271,9 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         """The cell as it is stored in JSON, without the folders of a machine."""
         values = asdict(self)
-        if self.rationales is None:
-            del values["rationales"]
+        for name in ("rationales", "versions"):
+            if not values[name]:
+                del values[name]
         return {
             **values,
             "model": _portable_model(values["model"]),
@@ -221,7 +283,8 @@ class Cell:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
-        return cls(**values)
+        """The cell of what `to_json` returned, with the versions of its run."""
+        return cls(**{"versions": {}, **values})
 
 
 SCHEMA = record(
@@ -240,6 +303,7 @@ SCHEMA = record(
         "exam_seed": COUNT,
         "adversaries": maybe(record({"lams": listed(number(0))})),
         "rationales": maybe(text),
+        "versions": mapping(whole(2)),
     },
     others=unknown,
 )
@@ -247,9 +311,13 @@ SCHEMA = record(
 
 
 def check_cell(values: Any, where: str, key: str) -> None:
-    """Raise `SchemaError` where values are not those of the cell that has this key."""
+    """Raise `SchemaError` if values are not those of the cell with this key.
+
+    The key is not compared if an exam is not registered in this process, or has another version.
+    """
     SCHEMA(values, where)
-    if Cell.from_json(values).key != key:
+    cell = Cell.from_json(values)
+    if cell.is_current and cell.key != key:
         raise SchemaError(f"{where} is of another cell than {key}")
 
 
@@ -261,3 +329,40 @@ def _portable_model(model: Mapping[str, Any]) -> dict[str, Any]:
 def _portable_corpus(config: Mapping[str, Any]) -> dict[str, Any]:
     name = config.get("corpus")
     return {**config, "corpus": corpus_name(name)} if isinstance(name, str) else dict(config)
+
+
+@cache
+def defaults_of(options: type) -> Mapping[str, Any]:
+    """The default of each option of a dataclass, as JSON has it."""
+    return {f.name: _as_json(f.default) for f in fields(options) if f.default is not MISSING}
+
+
+@cache
+def _versions_of(options: type, section: str) -> Mapping[str, int]:
+    return {f"{section}.{f.name}": f.metadata.get("version", 1) for f in fields(options)}
+
+
+@cache
+def adversary_defaults() -> Mapping[str, Any]:
+    """The default of each keyword of a study's `adversaries`, as JSON has it."""
+    from verax.studies.adversary_models import run_adversaries
+
+    accepted = inspect.signature(run_adversaries).parameters
+    names = ("lams", "seeds", "retrain", "controls")
+    return {**{n: _as_json(accepted[n].default) for n in names}, **ADVERSARY_DEFAULTS}
+
+
+def _changed(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not at their defaults."""
+    return {n: v for n, v in options.items() if n not in defaults or not _same(v, defaults[n])}
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether two values are the same JSON: 1, 1.0 and true differ."""
+    if isinstance(value, (list, tuple, Mapping)):
+        value, default = (json.dumps(one, sort_keys=True) for one in (value, _as_json(default)))
+    return type(value) is type(default) and bool(value == default)
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -17,8 +17,7 @@ from verax.studies.engines.machine import cores
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.store.folders import storage_folder
-from verax.studies.store.sources import DAMAGED, DONE, FAILED
-from verax.studies.store.store import STORE, Store
+from verax.studies.store.store import DAMAGED, DONE, FAILED, PACKED, STORE, Store
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def _stored(
 ) -> tuple[dict[str, str], list[tuple[Cell, float]]]:
     Store.refuse_other(folder, study.name, filesystem)  # what a run would refuse
     where = storage_folder(folder, filesystem)
-    if not where.exists(STORE):
+    if not (where.exists(STORE) or where.exists(PACKED)):
         return {}, []
     store = Store.open(where)
     keys = {cell.key for cell in study.cells}

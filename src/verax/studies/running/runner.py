@@ -37,9 +37,8 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store.cells import CELLS, MODEL
 from verax.studies.store.folders import CellLock
-from verax.studies.store.store import Store
+from verax.studies.store.store import CELLS, MODEL, Store
 from verax.version import __version__
 
 MODEL_FILES = tuple(f"{MODEL}/{name}" for name in sorted(FILES))
@@ -249,7 +248,6 @@ class Runner:
             "seconds": round(time.monotonic() - self.began[cell.key], 3),
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "verax": __version__,
-            "config": cell.to_json(),
         }
         kept = event.error if event.kept is None else event.kept
         self.store.fail(cell.key, portable_failure({**record, "error": kept}))

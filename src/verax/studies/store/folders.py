@@ -45,6 +45,11 @@ class StorageFolder:
     def is_local(self) -> bool:
         return self.local is not None
 
+    def inside(self, name: str) -> StorageFolder:
+        """A folder in this one."""
+        local = None if self.local is None else self.local / name
+        return StorageFolder(self.filesystem, self._path(name), f"{self.shown}/{name}", local)
+
     def read_bytes(self, name: str) -> bytes:
         """The contents of a file; FileNotFoundError where there is none."""
         return bytes(self.filesystem.cat_file(self._path(name)))

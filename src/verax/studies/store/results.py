@@ -16,24 +16,31 @@ import pandas as pd
 import pyarrow as pa
 
 from verax.errors import VeraxError, VeraxWarning, nearest
-from verax.exams.described import check_together
+from verax.exams.described import check_together, columns_of
 from verax.exams.judgement.judgement import Judgement, judge
 from verax.exams.judgement.limits import LimitSet
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
-from verax.schema import SchemaError
+from verax.schema import Columns, SchemaError
+from verax.studies.adversaries import COLUMNS as OF_ADVERSARIES
 from verax.studies.adversaries import NAME as ADVERSARIES
 from verax.studies.adversaries import Adversaries, check_instances, stored_adversaries
 from verax.studies.grid.cell import Cell
-from verax.studies.store.cells import MODEL, damaged_cell
+from verax.studies.store.archive import open_source
 from verax.studies.store.folders import StorageFolder, storage_folder
-from verax.studies.store.packed import FIRST, PackedSource, is_packed
-from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, CellState, StoreSource
-from verax.studies.store.store import STORE, Store
-from verax.studies.store.stored_tables import checked_frame
-from verax.studies.store.tables import equal, fact_columns, frame_of, repeated, unlabelled
+from verax.studies.store.store import (
+    DAMAGED,
+    DONE,
+    FAILED,
+    MISSING,
+    MODEL,
+    CellState,
+    Source,
+    damaged_cell,
+)
+from verax.studies.store.tables import equal, fact_columns, frame_of, repeated, to_frame, unlabelled
 
 ALWAYS = ("corpus", "seed")
 """Configuration that every table has, whether it varies or not."""
@@ -55,22 +62,19 @@ def open_study(
         Its cells, tables, verdicts and models.
     """
     where = storage_folder(folder, filesystem)
-    if not is_packed(where) and where.exists(STORE):
-        source = StoreSource(Store.open(where))
-        if "function" in source.resolved:
-            raise VeraxError(
-                f"{where.shown} holds a grid of a function: open it with verax.open_grid",
-                code="result.wrong-kind",
-            )
-        return StudyResults(source, every)
-    packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
-    return StudyResults(PackedSource(where) if packed else StoreSource(Store.open(where)), every)
+    source = open_source(where)
+    if "function" in source.resolved:
+        raise VeraxError(
+            f"{where.shown} holds a grid of a function: open it with verax.open_grid",
+            code="result.wrong-kind",
+        )
+    return StudyResults(source, every)
 
 
 class StudyResults(Shown):
     """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
 
-    def __init__(self, source: StoreSource | PackedSource, every: bool = False) -> None:
+    def __init__(self, source: Source, every: bool = False) -> None:
         self._source = source
         listed = source.resolved["cells"]
         self._states = {k: s for k, s in source.states.items() if every or k in listed}
@@ -338,7 +342,7 @@ class StudyResults(Shown):
                 code="result.unknown-name",
             )
         try:
-            return checked_frame(self._source.table(key, name), name, key)
+            return _checked_frame(self._source.table(key, name), name, key)
         except SchemaError as error:
             raise damaged_cell(key, self._source.shown, str(error)) from error
 
@@ -383,3 +387,23 @@ def _error(state: CellState) -> str | None:
         parts = (str(state.failure.get(name) or "") for name in ("reason", "error"))
         return " ".join(": ".join(part for part in parts if part).split())
     return state.wrong
+
+
+_HISTORY = Columns.of(whole="epoch", key=("epoch",))
+_NO_TABLE = (pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
+
+
+def _checked_frame(table: pa.Table, name: str, key: str) -> pd.DataFrame:
+    """A cell's table without its key; `SchemaError` if it is another's, or not as it should be."""
+    where = f"{name}.parquet"
+    try:
+        frame = to_frame(table)
+    except _NO_TABLE as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise SchemaError(f"{where} is no table: {first:.200}") from error
+    if "cell" not in frame or not (frame["cell"].astype(object) == key).all():
+        raise SchemaError(f"{where} is of another cell")
+    frame = frame.drop(columns="cell")
+    schemas = {"history": _HISTORY, ADVERSARIES: OF_ADVERSARIES["instances"]}
+    (schemas[name] if name in schemas else columns_of(name)).check(frame, where)
+    return frame

@@ -1,38 +1,221 @@
-"""The store of a study: its cells, its definition, failures and locks.
+"""The store of a study: finished cells, definition, failures and locks, on any filesystem.
 
-STUDY/store.json, study.yaml, resolved.json   what is studied
-STUDY/cells/KEY/…                             a finished cell
-STUDY/failed/KEY.json                         why one failed
-STUDY/.locks/KEY, .scratch/                   who runs what; folders being filled
+    STUDY/store.json, study.yaml, resolved.json   what is studied, and the plan of all cells
+    STUDY/cells/KEY/…                             a finished cell: manifest.json, tables, verdict
+    STUDY/packed/…                                finished cells of a pack (`verax.studies.pack`)
+    STUDY/failed/KEY.json                         why one failed
+    STUDY/.locks/KEY, .scratch/                   who runs what; folders being filled
+
+A cell appears when it is complete and not before. On this machine its folder is written elsewhere
+and renamed. Other filesystems cannot rename folders: there the manifest is written last, and a
+folder without one is no cell. The manifest has the cell's configuration, how it ran, and the size
+and checksum of each file.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import json
 import os
-from collections.abc import Mapping
-from typing import Any
+import re
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from verax.errors import VeraxError
-from verax.files import refuse_foreign
-from verax.schema import SchemaError, checked_json, parse_json
-from verax.scratch import sweep
+from verax.exams.described import MANIFEST as VERDICT_SCHEMA
+from verax.files import json_text, refuse_foreign, write_and_sync
+from verax.schema import (
+    CHECKSUMS,
+    COUNT,
+    SchemaError,
+    both,
+    checked_json,
+    either,
+    flag,
+    listed,
+    mapping,
+    maybe,
+    number,
+    parse_json,
+    plain,
+    record,
+    text,
+    warn_unless,
+    whole,
+)
+from verax.scratch import sweep, sync_folder
+from verax.studies.function_cell import check_cell
+from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_study
-from verax.studies.store import saved
-from verax.studies.store.cells import CELLS, FORMAT, KEY, CellFolders, as_json
 from verax.studies.store.folders import SCRATCH, CellLock, StorageFolder, lock_file, storage_folder
 from verax.version import __version__
 
+if TYPE_CHECKING:
+    from verax.studies.store.archive import Archive
+
+FORMAT = 3
+"""The format of stores; any other is an error."""
 STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"
-FAILED, LOCKS = "failed", ".locks"
-_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH}
+CELLS, PACKED, FAILED_CELLS, LOCKS = "cells", "packed", "failed", ".locks"
+_ALL = {STORE, STUDY, RESOLVED, CELLS, PACKED, FAILED_CELLS, LOCKS, SCRATCH}
+MANIFEST, VERDICT, MODEL = "manifest.json", "verdict.json", "model"
+KEY = re.compile(r"[0-9a-f]{16}")
+UNCOMMITTED = "-dirty"
+"""The end of a cell's commit if the package's files differed from it."""
+DONE, FAILED, MISSING, DAMAGED = "done", "failed", "missing", "damaged"
+_SUM = "sha256"
+"""Where a manifest has a hash of itself."""
+_NOT_FACTS = ("format", "cell", "config", "files", "left_out", _SUM)
+_TABLE = ".parquet"
+_TRIES = 3
+"""Attempts to write a cell where filesystems have no locks; a later run notices what is wrong."""
+
+FACTS = record(
+    {},
+    {
+        "versions": mapping(text),
+        "commit": maybe(text),
+        "device": maybe(text),
+        "gpu": maybe(text),
+        "platform": maybe(text),
+        "threads": maybe(COUNT),
+        "seconds": maybe(either("seconds", number(0), mapping(number(0)))),
+        "seed": whole(0, 2**32 - 1),
+        "test": mapping(maybe(number())),
+        "strength_chosen": maybe(number()),
+        "model_of": maybe(text),
+        "started": maybe(text),
+        "finished": maybe(text),
+        "max_tokens": maybe(COUNT),
+        "halved": flag,
+    },
+)
+"""How a cell ran, in its manifest."""
+_MANIFEST = both(
+    record(
+        {"cell": text, "config": mapping(plain), "files": CHECKSUMS},
+        {"left_out": listed(text), "sha256": text},
+    ),
+    FACTS,
+)
+ABOUT = record({"format": whole(1), "name": text}, {"verax": text})
+"""The schema of `store.json`."""
+OUTLINE = record(
+    {"name": text}, {"question": maybe(text), "hardware": mapping(plain), "weights": flag}
+)
+"""The schema of `resolved.json`, apart from its cells."""
+FAILURE = record(
+    {},
+    {
+        "cell": text,
+        "reason": text,
+        "error": maybe(text),
+        "code": maybe(text),
+        "traceback": maybe(text),
+    },
+)
+"""The schema of a failed cell's record."""
 
 
-class Store(CellFolders):
-    """The folder of a study, in which each finished cell is committed atomically."""
+class DamageError(Exception):
+    """What is wrong with a file of a cell, in words."""
+
+
+@dataclass(frozen=True)
+class CellState:
+    """The state of one cell.
+
+    Attributes:
+        status: done, failed, missing or damaged.
+        config: its configuration.
+        facts: how it ran, if it is done.
+        tables: the names of its tables.
+        wrong: what is damaged, in words.
+        failure: its record, if it failed.
+        left_out: tables that it had before it was packed without them, and `model`.
+    """
+
+    status: str
+    config: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tables: Sequence[str] = ()
+    wrong: str | None = None
+    failure: Mapping[str, Any] | None = None
+    left_out: Sequence[str] = ()
+
+
+class Source(ABC):
+    """Cells to read results from: those of a store, or of a pack.
+
+    Attributes:
+        shown: the folder as the user wrote it.
+        format: the format of the store.
+        about: the content of `store.json`.
+        resolved: the content of `resolved.json`.
+        states: the study's cells in its own order, then others of the folder.
+    """
+
+    shown: str
+    format: int
+    about: Mapping[str, Any]
+    resolved: Mapping[str, Any]
+    states: dict[str, CellState]
+
+    @abstractmethod
+    def text(self) -> str:
+        """The study as it was given."""
+
+    @abstractmethod
+    def files(self, key: str) -> list[str]:
+        """The names of a finished cell's files."""
+
+    @abstractmethod
+    def file(self, key: str, name: str) -> bytes:
+        """The contents of a finished cell's file, compared with its checksum."""
+
+    @abstractmethod
+    def table(self, key: str, name: str) -> pa.Table:
+        """A table of a finished cell."""
+
+    @abstractmethod
+    def schema(self, key: str, name: str) -> pa.Schema:
+        """The columns of a table, without reading its rows."""
+
+    def verdict(self, key: str) -> Mapping[str, Any]:
+        """The manifest of a finished cell's verdict."""
+        if VERDICT not in self.files(key):
+            raise damaged_cell(key, self.shown, f"{VERDICT} is missing")
+        try:
+            return dict(checked_json(self.file(key, VERDICT), VERDICT_SCHEMA, VERDICT))
+        except SchemaError as error:
+            raise damaged_cell(key, self.shown, str(error)) from None
+
+    def model(self, key: str) -> dict[str, bytes]:
+        """The files of a finished cell's model, if it was kept."""
+        start = f"{MODEL}/"
+        names = [name for name in self.files(key) if name.startswith(start)]
+        return {name.removeprefix(start): self.file(key, name) for name in names}
+
+
+class Store:
+    """The folder of a study, in which each finished cell is committed atomically.
+
+    Nothing is cached but the pack: others may write at any time.
+    """
 
     def __init__(self, where: StorageFolder, about: Mapping[str, Any]) -> None:
-        super().__init__(where)
-        self.about = about
+        self.folder, self.about = where, about
+        self._discarded: set[str] = set()
 
     def __repr__(self) -> str:
         return f"Store({self.name} in {self.folder.shown})"
@@ -47,7 +230,7 @@ class Store(CellFolders):
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None) -> Store:
-        """The store in a folder; an error where there is none that this Verax reads."""
+        """Open the store in a folder; an error if there is none that this version reads."""
         where = storage_folder(folder, filesystem)
         try:
             with where.reading(STORE):
@@ -55,8 +238,10 @@ class Store(CellFolders):
             version = about["format"]
             named, maker = str(about["name"]), about["verax"]
             if version == FORMAT:
-                saved.STORE(about, STORE)
+                ABOUT(about, STORE)
         except FileNotFoundError:
+            if packed := _packed_in(where):
+                return cls(where, packed.about)
             raise VeraxError(
                 f"{where.shown} is not a study: expected a folder that verax run wrote",
                 code="result.missing",
@@ -82,14 +267,20 @@ class Store(CellFolders):
         cls,
         folder: str | os.PathLike[str] | StorageFolder,
         study_name: str,
-        text: str,
+        study_text: str,
         resolved: Mapping[str, Any],
         filesystem: Any = None,
     ) -> Store:
-        """The store of a study: made, or opened again if it is there.
+        """Make the store of a study, or open it again.
 
-        `text` is the study as it was given; it is kept without the folders of its files. What is
-        there already as it should be is not written.
+        Files that are already there as they should be are not written.
+
+        Args:
+            folder: a path, a URL, or a path in `filesystem`.
+            study_name: the name of the study.
+            study_text: the study as it was given; it is stored without the folders of its files.
+            resolved: the study with all defaults, and the configuration of each of its cells.
+            filesystem: an fsspec or pyarrow filesystem.
         """
         where = storage_folder(folder, filesystem)
         cls.refuse_other(where, study_name)
@@ -99,7 +290,7 @@ class Store(CellFolders):
                 where.write_bytes(STORE, as_json(about) + b"\n")
         store = cls.open(where)
         with where.writing():
-            study = portable_study(text).encode()
+            study = portable_study(study_text).encode()
             for name, data in ((STUDY, study), (RESOLVED, as_json(resolved) + b"\n")):
                 if not where.exists(name) or where.read_bytes(name) != data:
                     where.write_bytes(name, data)
@@ -109,7 +300,7 @@ class Store(CellFolders):
     def refuse_other(
         cls, folder: str | os.PathLike[str] | StorageFolder, study_name: str, filesystem: Any = None
     ) -> None:
-        """Raise where `create` would: the folder holds something else than this study."""
+        """Raise an error if the folder holds something else than this study."""
         where = storage_folder(folder, filesystem)
         if where.local is not None:
             refuse_foreign(where.local, lambda _: _is_ours(where), replaced=False)
@@ -118,7 +309,9 @@ class Store(CellFolders):
                 f"cannot write {where.shown}: it holds other files, give a new or an empty folder",
                 code="output.occupied",
             )
-        if where.exists(STORE) and (name := cls.open(where).name) != study_name:
+        stored = [cls.open(where)] if where.exists(STORE) else []
+        names = {one.about["name"] for one in (*stored, _packed_in(where)) if one is not None}
+        for name in names - {study_name}:
             raise VeraxError(
                 f"{where.shown} holds study {name!r}, this one is {study_name!r}: give "
                 "another folder",
@@ -137,9 +330,9 @@ class Store(CellFolders):
             ) from error
 
     def resolved(self) -> dict[str, Any]:
-        """The study with every default spelt out, and its cells by key."""
+        """The study with all defaults, and the configuration of each of its cells by key."""
         try:
-            return dict(checked_json(self._top(RESOLVED), saved.resolved, RESOLVED))
+            return dict(checked_json(self._top(RESOLVED), _resolved, RESOLVED))
         except SchemaError as error:
             raise VeraxError(
                 f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells "
@@ -147,24 +340,187 @@ class Store(CellFolders):
                 code="result.damaged",
             ) from error
 
-    def _committed(self, key: str) -> None:
+    @cached_property
+    def packed(self) -> Archive | None:
+        """The pack in the folder `packed`, whose cells are as good as those of `cells`."""
+        return _packed_in(self.folder)
+
+    def keys(self) -> list[str]:
+        """The keys of all stored cells, complete or damaged."""
+        return sorted({*self.own_keys(), *self._packed_keys()})
+
+    def own_keys(self) -> list[str]:
+        """The keys of the cells that have a folder of their own."""
+        if self.folder.is_local:
+            return [name for name in self.folder.names(CELLS) if KEY.fullmatch(name)]
+        paths = (name.split("/") for name in self.folder.sizes(CELLS))
+        return sorted(
+            {p[0] for p in paths if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
+        )
+
+    def complete(self, key: str) -> bool:
+        """Whether a cell has every file in its full length."""
+        if key in self._packed_keys() and not self.folder.exists(f"{CELLS}/{key}"):
+            return self.packed is not None and key not in self.packed.damage()
+        return isinstance(self._checked(key, self.folder.sizes(f"{CELLS}/{key}"), False), dict)
+
+    def verify(
+        self, keys: Iterable[str] | None = None, contents: bool | None = None
+    ) -> dict[str, str]:
+        """Return damaged cells by key, and what is wrong with each.
+
+        Args:
+            keys: the cells to look at, by default all.
+            contents: compare checksums, not only lengths; by default on this machine only.
+        """
+        contents = self.folder.is_local if contents is None else contents
+        wrong = self.own_manifests(keys, contents)[1]
+        packed = self._packed_keys() - set(self.own_keys())
+        packed = packed if keys is None else packed & set(keys)
+        if packed and self.packed is not None:
+            found = self.packed.damage(contents)
+            wrong |= {key: found[key] for key in sorted(packed) if key in found}
+        return wrong
+
+    def own_manifests(
+        self, keys: Iterable[str] | None = None, contents: bool = False
+    ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+        """Return manifests of the cells that have a folder, and what is wrong with damaged ones."""
+        own = self.own_keys()
+        chosen = own if keys is None else sorted(set(keys) & set(own))
+        sizes: dict[str, dict[str, int]] = {key: {} for key in chosen}
+        for name, size in self.folder.sizes(CELLS).items():
+            key, _, rest = name.partition("/")
+            if key in sizes:
+                sizes[key][rest] = size
+        with ThreadPoolExecutor(8) as pool:
+            found = pool.map(lambda key: self._checked(key, sizes[key], contents), chosen)
+            checked = dict(zip(chosen, found, strict=True))
+        manifests = {key: found for key, found in checked.items() if isinstance(found, dict)}
+        return manifests, {key: found for key, found in checked.items() if isinstance(found, str)}
+
+    def manifest(self, key: str) -> dict[str, Any]:
+        """A cell's configuration, how it ran, and its files with sizes and checksums."""
+        if self.packed is not None and self._is_packed(key):
+            return self.packed.manifest(key)
+        try:
+            return read_manifest(self._bytes(key, MANIFEST), key)
+        except DamageError as error:
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
+
+    def read(self, key: str, name: str, manifest: Mapping[str, Any] | None = None) -> bytes:
+        """The contents of a finished cell's file; an error that names it if it was changed."""
+        if self.packed is not None and self._is_packed(key):
+            return self.packed.file(key, name)
+        manifest = self.manifest(key) if manifest is None else manifest
+        try:
+            data = self._bytes(key, name)
+            listed = {name: manifest["files"][name]}
+            wrong = damage(listed, {name: len(data)}, lambda _: data)
+        except DamageError as error:
+            wrong = str(error)
+        if wrong is not None:
+            raise damaged_cell(key, self.folder.shown, wrong)
+        return data
+
+    def cell(self, key: str) -> Cell:
+        """The configuration of a finished cell."""
+        return Cell.from_json(self.manifest(key)["config"])
+
+    def commit(
+        self,
+        key: str,
+        cell_json: Mapping[str, Any],
+        files: Mapping[str, bytes],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Put a finished cell into the store atomically.
+
+        A complete one stays as it is, whoever made it; a damaged one is replaced.
+        """
+        for name in files:
+            if not is_inside(name) or name == MANIFEST:
+                raise ValueError(f"{name!r} cannot be the name of a cell's file")
+        listed = {n: {"size": len(data), "sha256": checksum(data)} for n, data in files.items()}
+        manifest = {"format": FORMAT, "cell": key, "config": cell_json, **facts_of(facts)}
+        manifest["files"] = listed
+        manifest[_SUM] = _sum(manifest)
+        warn_unless(_MANIFEST, manifest, MANIFEST)
+        whole = {**files, MANIFEST: as_json(manifest)}
+        with self.folder.writing():
+            if self.complete(key):
+                pass
+            elif self.folder.is_local:
+                self._commit_by_rename(key, whole)
+            else:
+                self._commit_by_manifest(key, whole)
         self.forgive(key)
+
+    def _commit_by_manifest(self, key: str, files: Mapping[str, bytes]) -> None:
+        """File by file, the manifest last; again if another runner wrote in between."""
+        for _ in range(_TRIES):
+            self.discard(key)
+            for name, data in files.items():
+                self.folder.write_bytes(f"{CELLS}/{key}/{name}", data)
+            if not self.verify([key], contents=True):
+                return
+
+    def _commit_by_rename(self, key: str, files: Mapping[str, bytes]) -> None:
+        assert self.folder.local is not None
+        scratch = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
+        filling, cells = self.folder.local / scratch, self.folder.local / CELLS
+        cells.mkdir(exist_ok=True)
+        try:
+            for name, data in files.items():
+                (filling / name).parent.mkdir(parents=True, exist_ok=True)
+                write_and_sync(filling / name, data)
+            for folder in {(filling / name).parent for name in files}:
+                sync_folder(folder)
+            while not self.complete(key):
+                self.discard(key)
+                try:
+                    os.rename(filling, cells / key)
+                    sync_folder(cells)
+                    return
+                except OSError as error:  # another runner was first: look at what it left
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                        raise
+        finally:
+            self.folder.remove_folder(scratch)
+
+    def discard(self, key: str) -> None:
+        """Remove a damaged cell atomically. One of a pack is ignored from now on."""
+        self._discarded.add(key)
+        folder = f"{CELLS}/{key}"
+        with self.folder.writing():
+            if self.folder.local is None:
+                self.folder.remove(f"{folder}/{MANIFEST}")
+                self.folder.remove_folder(folder)
+            elif self.folder.exists(folder):
+                away = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
+                (self.folder.local / SCRATCH).mkdir(exist_ok=True)
+                try:
+                    os.rename(self.folder.local / folder, self.folder.local / away)
+                except FileNotFoundError:  # somebody else did
+                    return
+                self.folder.remove_folder(away)
 
     def fail(self, key: str, record: Mapping[str, Any]) -> None:
         """Record why a cell failed."""
         with self.folder.writing():
-            self.folder.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
+            self.folder.write_bytes(f"{FAILED_CELLS}/{key}.json", as_json(record) + b"\n")
 
     def failures(self) -> dict[str, dict[str, Any]]:
         """Records of failed cells; one that cannot be read is a failure to retry."""
-        keys = [n.removesuffix(".json") for n in self.folder.names(FAILED) if n.endswith(".json")]
+        names = self.folder.names(FAILED_CELLS)
+        keys = [name.removesuffix(".json") for name in names if name.endswith(".json")]
         stored = set(self.keys()) if keys else set()
         failures = {}
         for key in keys:
             if KEY.fullmatch(key) and key not in stored:
                 try:
-                    data = self.folder.read_bytes(f"{FAILED}/{key}.json")
-                    record = checked_json(data, saved.FAILURE, f"{key}.json")
+                    data = self.folder.read_bytes(f"{FAILED_CELLS}/{key}.json")
+                    record = checked_json(data, FAILURE, f"{key}.json")
                 except FileNotFoundError:  # forgiven by another runner
                     continue
                 except (SchemaError, OSError):
@@ -176,10 +532,10 @@ class Store(CellFolders):
     def forgive(self, key: str) -> None:
         """Remove the record of a failure."""
         with self.folder.writing():
-            self.folder.remove(f"{FAILED}/{key}.json")
+            self.folder.remove(f"{FAILED_CELLS}/{key}.json")
 
     def lock(self, key: str) -> CellLock | None:
-        """The right to run a cell, or None while somebody else has it.
+        """The right to run a cell, or None while another process has it.
 
         It ends with `release` or with this process. Filesystems other than this machine's have no
         locks: there two runners may run the same cell, and the first complete one stays.
@@ -188,8 +544,16 @@ class Store(CellFolders):
             return CellLock()
         return lock_file(self.folder.local / LOCKS / key)
 
+    def sweep(self, key: str) -> None:
+        """Remove what killed runners left of a cell; only while it is locked."""
+        for name in self.folder.names(SCRATCH):
+            if name.startswith(f"{key}-"):
+                folder = f"{SCRATCH}/{name}"
+                self.folder.remove_folder(folder)
+                self.folder.remove(folder)
+
     def sweep_all(self) -> None:
-        """Remove what killed runners left, but of cells that another runner has."""
+        """Remove what killed runners left, except for cells that another runner has."""
         if self.folder.local is None:
             return
         sweep(self.folder.local / SCRATCH)
@@ -199,6 +563,13 @@ class Store(CellFolders):
             if lock is not None:
                 with lock:
                     self.sweep(key)
+
+    def _packed_keys(self) -> set[str]:
+        """The keys of packed cells that nobody found to be damaged."""
+        return set() if self.packed is None else set(self.packed.done) - self._discarded
+
+    def _is_packed(self, key: str) -> bool:
+        return key in self._packed_keys() and not self.folder.exists(f"{CELLS}/{key}")
 
     def _top(self, name: str) -> bytes:
         try:
@@ -210,6 +581,216 @@ class Store(CellFolders):
                 "are kept",
                 code="result.damaged",
             ) from None
+
+    def _bytes(self, key: str, name: str) -> bytes:
+        try:
+            with self.folder.reading(f"{CELLS}/{key}/{name}"):
+                return self.folder.read_bytes(f"{CELLS}/{key}/{name}")
+        except FileNotFoundError:
+            raise DamageError(f"{name} is missing") from None
+
+    def _checked(self, key: str, sizes: Mapping[str, int], contents: bool) -> dict[str, Any] | str:
+        """A cell's manifest, or what is wrong with the cell."""
+        if MANIFEST not in sizes:
+            return f"{MANIFEST} is missing"
+        try:
+            manifest = read_manifest(self._bytes(key, MANIFEST), key)
+            read = (lambda name: self._bytes(key, name)) if contents else None
+            return damage(manifest["files"], sizes, read) or manifest
+        except DamageError as error:
+            return str(error)
+
+
+class StoreSource(Source):
+    """A store as it is now, read file by file, each compared with its checksum."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.shown, self.format, self.about = store.folder.shown, store.format, store.about
+        self.resolved = store.resolved()
+        configs, failures = dict(self.resolved["cells"]), store.failures()
+        self._manifests, wrong = store.own_manifests()
+        self._packed: dict[str, CellState] = {}
+        if store.packed is not None:
+            own = {*self._manifests, *wrong}
+            damaged = store.packed.damage()
+            for key in store.packed.done:
+                if key not in own and key not in damaged:
+                    self._packed[key] = store.packed.states[key]
+            wrong |= {key: words for key, words in damaged.items() if key not in own}
+        configs |= {k: m["config"] for k, m in self._manifests.items() if k not in configs}
+        configs |= {k: s.config for k, s in self._packed.items() if k not in configs}
+        self.states = {
+            key: self._state(key, config, wrong.get(key), failures.get(key))
+            for key, config in configs.items()
+        }
+
+    def _state(
+        self,
+        key: str,
+        config: Mapping[str, Any],
+        wrong: str | None,
+        failure: Mapping[str, Any] | None,
+    ) -> CellState:
+        if wrong is not None:
+            return CellState(DAMAGED, config, wrong=wrong)
+        if key in self._packed:
+            return self._packed[key]
+        if key in self._manifests:
+            manifest = self._manifests[key]
+            return CellState(DONE, config, facts_of(manifest), tables_in(manifest["files"]))
+        if failure is not None:
+            return CellState(FAILED, config, failure=failure)
+        return CellState(MISSING, config)
+
+    def text(self) -> str:
+        return self._store.text()
+
+    def files(self, key: str) -> list[str]:
+        if key in self._packed:
+            return self._archive.files(key)
+        return list(self._manifests[key]["files"])
+
+    def file(self, key: str, name: str) -> bytes:
+        if key in self._packed:
+            return self._archive.file(key, name)
+        return self._store.read(key, name, self._manifests[key])
+
+    def table(self, key: str, name: str) -> pa.Table:
+        if key in self._packed:
+            return self._archive.table(key, name)
+        data = self.file(key, table_file(name))
+        try:
+            return parquet.ParquetFile(pa.BufferReader(data)).read()
+        except (OSError, pa.ArrowException):
+            raise damaged_cell(key, self.shown, f"{table_file(name)} is not Parquet") from None
+
+    def schema(self, key: str, name: str) -> pa.Schema:
+        if key in self._packed:
+            return self._archive.schema(key, name)
+        file = table_file(name)
+        try:
+            with self._store.folder.open(f"{CELLS}/{key}/{file}") as opened:
+                return parquet.read_schema(opened)
+        except (OSError, pa.ArrowException):
+            raise damaged_cell(key, self.shown, f"{file} is not Parquet") from None
+
+    @property
+    def _archive(self) -> Archive:
+        assert self._store.packed is not None
+        return self._store.packed
+
+
+def as_json(values: Any) -> bytes:
+    """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
+    return json_text(values, indent=2, allow_nan=False).encode()
+
+
+def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """How a cell ran: its manifest without configuration and files."""
+    return {name: value for name, value in manifest.items() if name not in _NOT_FACTS}
+
+
+def read_manifest(data: bytes, key: str) -> dict[str, Any]:
+    """The manifest of this cell, or `DamageError`."""
+    try:
+        manifest = parse_json(data)
+    except SchemaError:
+        raise DamageError(f"{MANIFEST} is not JSON") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+        raise DamageError(f"{MANIFEST} lists no files")
+    if manifest.get("cell") != key:
+        raise DamageError(f"{MANIFEST} is of another cell")
+    for name, entry in manifest["files"].items():
+        if not is_inside(name):
+            raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
+        if not isinstance(entry, dict) or not isinstance(entry.get("size"), int):
+            raise DamageError(f"{MANIFEST} does not tell the size of {name}")
+    try:
+        _MANIFEST(manifest, MANIFEST)
+        if manifest.get(_SUM) != _sum(manifest):
+            raise DamageError(f"{MANIFEST} has other contents than were written")
+        check_cell(manifest["config"], f"{MANIFEST}: config", key)
+    except SchemaError as error:
+        raise DamageError(str(error)) from None
+    return dict(manifest)
+
+
+def _sum(manifest: Mapping[str, Any]) -> str:
+    """A hash of all that a manifest says but the hash itself."""
+    values = {name: value for name, value in manifest.items() if name != _SUM}
+    written = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return checksum(written.encode())
+
+
+def damage(
+    files: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    read: Callable[[str], bytes] | None = None,
+) -> str | None:
+    """What is wrong with files, or None; with `read`, checksums are compared too.
+
+    Args:
+        files: size and checksum of each file, by name.
+        sizes: the sizes of the files that are there, by name.
+        read: reads a file.
+    """
+    problems = []
+    for name, entry in files.items():
+        if name not in sizes:
+            problems.append(f"{name} is missing")
+        elif sizes[name] != entry["size"]:
+            problems.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
+        elif read is not None and checksum(read(name)) != entry.get("sha256"):
+            problems.append(f"{name} has other contents than were written")
+    return "; ".join(problems) or None
+
+
+def checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_inside(name: str) -> bool:
+    """Whether a file's name stays in the cell's folder: a plain one, or one below `model/`.
+
+    >>> [is_inside(n) for n in ("a.json", "model/a", "../a", "/a", "b/a", "model/..", "c:\\\\a")]
+    [True, True, False, False, False, False, False]
+    """
+    parts = name.split("/")
+    plain = all(part not in ("", ".", "..") and not set(part) & set("\\:\0") for part in parts)
+    return plain and (len(parts) == 1 or (len(parts) == 2 and parts[0] == MODEL))
+
+
+def tables_in(files: Iterable[str]) -> list[str]:
+    """The names of the tables among a cell's files."""
+    names = (PurePosixPath(name) for name in files)
+    return sorted(name.stem for name in names if name.suffix == _TABLE)
+
+
+def table_file(table: str) -> str:
+    return f"{table}{_TABLE}"
+
+
+def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
+    """An error for the user about a damaged cell."""
+    return VeraxError(
+        f"cell {key} of {shown} is damaged ({wrong}): run the study again", code="result.damaged"
+    )
+
+
+def _resolved(value: Any, where: str) -> None:
+    """The kind of `resolved.json`: a study, and each of its cells by its key."""
+    both(record({"cells": mapping(mapping(plain))}), OUTLINE)(value, where)
+    for key, cell in value["cells"].items():
+        check_cell(cell, f"{where}: cells.{key}", key)
+
+
+def _packed_in(where: StorageFolder) -> Archive | None:
+    """The pack in a study's folder."""
+    from verax.studies.store.archive import FIRST, Archive
+
+    packed = where.inside(PACKED)
+    return Archive(packed) if packed.exists(FIRST) else None
 
 
 def _is_ours(where: StorageFolder) -> bool:

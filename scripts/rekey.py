@@ -11,6 +11,7 @@ keep their keys.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import sys
@@ -21,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from verax.corpora import CorpusOptions
 from verax.files import new_file, write_text
 from verax.schema import checksum_of
 from verax.studies import Cell
@@ -47,17 +49,45 @@ def new_keys(packs: Iterable[Path]) -> tuple[dict[str, str], int]:
     for path in packs:
         rows = parquet.read_table(path, columns=["cell", "config"]).to_pylist()
         for row in rows:
-            cell = Cell.from_json(json.loads(row["config"]))
+            config = json.loads(row["config"])
+            if "function" in config:  # a call of `run_grid`
+                continue
+            cell = Cell.from_json(moved(config))
             found[row["cell"]] = cell.key if cell.is_current else row["cell"]
     if len(set(found.values())) < len(found):
         sys.exit("different cells have the same key now: nothing was changed")
     return {old: new for old, new in found.items() if old != new}, len(found)
 
 
+def moved(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a cell with options where they are now.
+
+    What `resplit`, `drop_extremes` and `strip_messages` of `load_corpus` did, a loader of
+    `research` does. The config of its corpora has what a study gives, and no defaults.
+    """
+    corpus = config["corpus"]
+    own = {_LOADING[name]: value for name, value in corpus.items() if name in _LOADING}
+    if not own:
+        return config
+    defaults = {field.name: field.default for field in dataclasses.fields(CorpusOptions)}
+    given = {
+        name: value
+        for name, value in corpus.items()
+        if name not in _LOADING
+        and (name == "tokeniser" or name not in defaults or value != defaults[name])
+    }
+    return {**config, "corpus": {**given, **own, "loader": "research.papers.loading:read@1"}}
+
+
+_LOADING = {"resplit": "pool", "drop_extremes": "drop_extremes", "strip_messages": "strip_messages"}
+
+
 def replace(path: Path, keys: Mapping[str, str]) -> bool:
     """Replace keys in a file; return whether it held any."""
 
     def renamed(text: str) -> str:
+        if path.name == FIRST and text.startswith('{"corpus": '):
+            text = json.dumps(moved(json.loads(text)), ensure_ascii=False)
         return _KEY.sub(lambda match: keys.get(match[0], match[0]), text)
 
     if path.suffix in TEXTS:

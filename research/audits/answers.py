@@ -122,7 +122,7 @@ class AuditResults:
     tables: Mapping[str, pd.DataFrame]
 
     @classmethod
-    def of(cls, grid: GridResults) -> AuditResults:
+    def from_grid(cls, grid: GridResults) -> AuditResults:
         """Take the results from the grid of an audit."""
         models = {key: grid.values(key)["facts"] for key in grid.keys}
         names = {key: facts["model"] for key, facts in models.items()}

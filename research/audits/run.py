@@ -243,7 +243,7 @@ def main(arguments: Sequence[str], name: str) -> int:
         )
         if args.models:
             return 0
-        results = AuditResults.of(grid)
+        results = AuditResults.from_grid(grid)
     print(write_page(audit, results, out))
     if args.docs:
         print(write_findings(results, args.docs))

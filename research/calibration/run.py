@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -203,9 +204,9 @@ def precisions(model: Any, corpus: verax.Corpus, names: Sequence[str]) -> dict[s
 
 def publish(grid: verax.GridResults, budget: TrainingBudget, folder: str | Path) -> None:
     """Write the models of a finished grid, their numbers, and how they were made."""
-    models, numbers = (grid.table(name).drop(columns="cell") for name in ("models", "numbers"))
-    models["words"] = models["words"].astype("float64")
-    models["labels"] = models["labels"].fillna("{}")
+    data = CalibratedModels.from_grid(grid)
+    models = data.models.assign(words=math.nan) if "words" not in data.models else data.models
+    models = models.assign(labels=models["labels"].fillna("{}") if "labels" in models else "{}")
     about = {
         "verax": verax.__version__,
         "torch": sorted(set(models["torch"])),
@@ -213,7 +214,7 @@ def publish(grid: verax.GridResults, budget: TrainingBudget, folder: str | Path)
         "models": len(models),
         "core_seconds": round(float(models["seconds"].sum())),
     }
-    tables = {MODELS: models, NUMBERS: numbers}
+    tables = {MODELS: models, NUMBERS: data.numbers}
     files = {n: t.to_parquet(index=False, compression="zstd") for n, t in tables.items()}
     write_files(folder, {**files, ABOUT: json.dumps(about, indent=2) + "\n"})
 
@@ -224,7 +225,7 @@ class Published:
 
     Attributes:
         models: a row per model.
-        families: models by family, pooled models first, if there are enough for thresholds.
+        families: pooled models, and other families with enough models for thresholds.
         about: how they were made.
     """
 
@@ -239,8 +240,8 @@ class Published:
         models, numbers = (pd.read_parquet(path / name) for name in (MODELS, NUMBERS))
         about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
         families = {name: of_family(models, numbers, name) for name in (POOLED, "transformer")}
-        enough = {name: data for name, data in families.items() if data.is_enough}
-        return cls(models, enough, about)
+        found = {n: data for n, data in families.items() if n == POOLED or data.is_enough}
+        return cls(models, found, about)
 
 
 def of_family(models: pd.DataFrame, numbers: pd.DataFrame, name: str) -> CalibratedModels:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from typing import Any
 
-from research.papers.numbers import SeedMean, combined
 from research.papers.results import PaperResults
+from verax.statistics import SeedMean
 
 CORPUS = "corpus"
 
@@ -203,7 +203,11 @@ def described(*columns: str) -> Source:
     def number(point: Point) -> SeedMean | None:
         numbers = [point.results.described(name, **point.where) for name in columns]
         known = [number for number in numbers if number is not None]
-        return combined([(1.0, number) for number in known]) if len(known) == len(numbers) else None
+        return (
+            SeedMean.combined([(1.0, number) for number in known])
+            if len(known) == len(numbers)
+            else None
+        )
 
     return number
 
@@ -256,7 +260,7 @@ def weighted(*parts: tuple[float, Source]) -> Source:
     def number(point: Point) -> SeedMean | None:
         numbers = [(factor, point.number(source)) for factor, source in parts]
         known = [(factor, found) for factor, found in numbers if found is not None]
-        return combined(known) if len(known) == len(parts) else None
+        return SeedMean.combined(known) if len(known) == len(parts) else None
 
     return number
 

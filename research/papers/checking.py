@@ -14,12 +14,12 @@ import pandas as pd
 from research.papers.axes import plain_name
 from research.papers.claims import Aside, Claim, Finding
 from research.papers.exhibits import has_published
-from research.papers.numbers import as_json
 from research.papers.paper import Paper
 from research.papers.probing import PROBES, probes_table
 from research.papers.registry import refuse_others
 from research.papers.results import TABLES, PaperResults
 from research.papers.verdicts import MARKS, REPLICATES
+from research.papers.words import as_json
 from verax import VeraxError
 from verax.files import write_files
 from verax.spreadsheets import to_csv

@@ -8,9 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from research.papers.axes import Point, Source, Value
-from research.papers.comparing import PaperComparison, above, below, larger
 from research.papers.results import PaperResults
-from research.papers.verdicts import OTHER_RULES, Part, judged
+from research.papers.verdicts import (
+    OTHER_RULES,
+    PaperComparison,
+    Part,
+    above,
+    below,
+    judged,
+    larger,
+)
 from research.papers.words import span
 
 

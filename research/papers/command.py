@@ -11,17 +11,16 @@ import pandas as pd
 
 from research.common.page import markdown_table
 from research.papers.checking import PAGE, Checked, check_paper
-from research.papers.contents import contents_page
 from research.papers.describing import write_corpora
 from research.papers.exhibits import MEASURED, has_published
-from research.papers.folders import finished_in
-from research.papers.overview import write_overview
+from research.papers.overview import contents_page, write_overview
 from research.papers.packing import pack_paper
 from research.papers.page import as_measured, as_published, label
 from research.papers.paper import SCALES, Paper, unknown
 from research.papers.probing import PROBES
 from research.papers.registry import NAMES, paper, papers, refuse_others
-from research.papers.running import chosen_parts, read_parts
+from research.papers.results import finished_in
+from research.papers.running import chosen_parts, names_vectors, read_parts
 from research.papers.screen import (
     EVIDENCE,
     claim_line,
@@ -141,6 +140,12 @@ def list_papers(args: argparse.Namespace) -> None:
         print(f"\n{one.name}: {', '.join(exhibit.name for exhibit in one.exhibits)}")
 
 
+_RANDOM = (
+    "word vectors begin at random, where the published results and the stored ones have trained "
+    "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
+)
+
+
 def run(args: argparse.Namespace) -> int:
     out = args.out or Path(f"{args.name}-{args.scale}")
     if args.name == ALL:
@@ -183,7 +188,12 @@ def _studies(chosen: Mapping[Paper, Path], args: argparse.Namespace) -> dict[Pat
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
     studies: dict[Path, Study] = {}
-    for one, wanted in _named_parts(chosen, args).items():
+    named = _named_parts(chosen, args)
+    if args.scale in (SCALES[-1], PROBES) and args.vectors is None:
+        sources = [one.studies(args.scale)[part] for one in named for part in named[one]]
+        if not all(names_vectors(source) for source in sources):
+            print(_RANDOM)
+    for one, wanted in named.items():
         parts = read_parts(
             one,
             args.scale,
@@ -256,7 +266,7 @@ def show_claims(checked: Checked) -> None:
         numbers = "; ".join(f"{side} {number}" for side, number in sides.items() if number)
         ends = f"{f': {numbers}' if numbers else ''}{f' [{cause}]' if cause else ''}"
         print(f"{one.mark} {one.claim.id:>2} {one.verdict:20} {text}{ends}")
-    for note in (*checked.paper.told.get("setup", ()), farther(checked.tables.values())):
+    for note in (*checked.paper.setup, farther(checked.tables.values())):
         if note:
             print(note)
 

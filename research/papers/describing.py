@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from research.papers.folders import CORPORA, DESCRIBED_BY, finished_in
 from research.papers.paper import Paper
 from research.papers.registry import refuse_others
+from research.papers.results import CORPORA, DESCRIBED_BY, finished_in
 from verax import VeraxError
 from verax.corpora import Vocabulary, describe
 from verax.files import write_text
@@ -60,7 +60,7 @@ def write_corpora(paper: Paper, folder: str | Path) -> Path:
 
 
 def _row(cell: Cell) -> dict[str, Any]:
-    corpus = cell.load_corpus()
+    corpus = cell.load_corpus(trusted=True)
     facts = describe(corpus)
     columns = cell.columns()
     words = Vocabulary.of(corpus.train, columns["min_df"], columns["max_vocabulary"]).words

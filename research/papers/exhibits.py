@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from research.papers.axes import Point, Source
-from research.papers.numbers import SeedMean
 from research.papers.results import PaperResults
+from verax.statistics import SeedMean
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
 """Columns of every exhibit, after those that say what a number is."""
@@ -159,3 +159,19 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 def has_published(table: pd.DataFrame) -> bool:
     """Whether a table has any published number."""
     return len(table) > 0 and bool(table["published"].notna().any())
+
+
+@dataclass(frozen=True)
+class Content:
+    """A table or figure of a paper.
+
+    name       as the paper calls it
+    made       names of the exhibits that it is made as; none if it is not
+    published  names of the files of its published numbers
+    note       what differs, or why it is not made
+    """
+
+    name: str
+    made: Sequence[str] = ()
+    published: Sequence[str] = ()
+    note: str = ""

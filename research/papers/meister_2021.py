@@ -8,14 +8,12 @@ from typing import Any
 
 from research.papers.axes import Axis, Corpora, Point, Source, Value, at, fact, ids, rows_of
 from research.papers.claims import Claims, Finding, compare, each, finding, part
-from research.papers.contents import Content
 from research.papers.exhibits import Exhibits, Measure, Measures, Rows, rows
-from research.papers.numbers import SeedMean, combined
 from research.papers.paper import Paper, data_folder
 from research.papers.published import Published
 from research.papers.results import PaperResults
 from research.papers.words import epsilon_words, lambda_words, value_of
-from verax.statistics import correlations
+from verax.statistics import SeedMean, correlations
 
 NAME = "meister-2021"
 CORPORA = {"imdb": "IMDb", "20news_sports": "20-News", "sst": "SST"}
@@ -133,7 +131,7 @@ def change(point: Point) -> SeedMean | None:
     if adversary is None:
         return None
     base = point.results.fact("test_accuracy", **point.where, cell=adversary.cells)
-    return None if base is None else combined([(1.0, adversary), (-100.0, base)])
+    return None if base is None else SeedMean.combined([(1.0, adversary), (-100.0, base)])
 
 
 # The paper's words as numbers.
@@ -503,49 +501,18 @@ PAPER = Paper(
         "entropy of inputs' influence on an item": "dispersion.entropy/influence@norm/mean",
         "entropy, by the Jacobian": "dispersion.entropy/influence@frobenius/mean",
     },
-    told={
-        "conclusion": [
-            {
-                "claims": [1],
-                "that": "attention follows the importance of states and not that of words",
-            },
-            {
-                "claims": [6, 8],
-                "that": "sparsity does not make it a better explanation by words",
-            },
-            {
-                "claims": [4],
-                "that": "sparse attention leaves the influence of words on the output as spread "
-                "out",
-            },
-        ],
-        "setup": [
-            "Transformer: two layers, four heads, post-norm (paper: not at hand).",
-            "λ: twelve values from −100 to 0.97 (paper: not given).",
-            "Vectors: GloVe of 100 dimensions (paper fastText of 300).",
-        ],
-        "scatter": {
-            "entropy of influence": ["mean"],
-            "λ and entropy, r": ["τ-b with λ", "Spearman with λ", "Pearson with λ"],
-        },
+    conclusion={
+        "attention follows the importance of states and not that of words": [1],
+        "sparsity does not make it a better explanation by words": [6, 8],
+        "sparse attention leaves the influence of words on the output as spread out": [4],
     },
-    contents=[
-        Content("Table 1", ["table1"], ["table1"]),
-        Content("Table 2", ["table2"], ["table2"]),
-        Content("Figure 1", ["figure1"]),
-        Content("Figure 2", ["figure2"]),
-        Content("Figure 3", ["figure3"]),
-        Content("Figure 4", ["figure4"]),
-        Content("Appendix A", note="not at hand: related work and data, as far as its body tells"),
-        Content(
-            "Appendix B",
-            ["accuracy"],
-            note="its sizes, λ and accuracies were not at hand: ours alone",
-        ),
-        Content(
-            "Appendix C",
-            ["appendixc", "appendixc-transformer"],
-            note="text only as far as known; the Transformer on SST and 20 Newsgroups",
-        ),
+    setup=[
+        "Transformer: two layers, four heads, post-norm (paper: not at hand).",
+        "λ: twelve values from −100 to 0.97 (paper: not given).",
+        "Vectors: GloVe of 100 dimensions (paper fastText of 300).",
     ],
+    scatter={
+        "entropy of influence": ["mean"],
+        "λ and entropy, r": ["τ-b with λ", "Spearman with λ", "Pearson with λ"],
+    },
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from research.papers.checking import PAGE, Checked
+from research.papers.paper import Paper
 from research.papers.picture import can_draw
 from research.papers.screen import conclusion, counts
 from research.papers.verdicts import CANNOT, DOES_NOT, IN_PART, MARKS, REPLICATES
@@ -79,3 +80,24 @@ def _name(checked: Checked) -> str:
     last = [name.split()[-1] for name in re.split(", | and ", checked.paper.authors)]
     names = " & ".join(last) if len(last) < 3 else f"{last[0]} et al."
     return f"{names} {checked.paper.name.rpartition('-')[2]}"
+
+
+CONTENTS = """# Tables and figures of the papers
+
+Every table and figure of each paper: where it is made again, or why not. `python -m research
+papers contents --markdown` writes this page. `python -m research papers table NAME EXHIBIT` prints
+one of them;
+`tables/EXHIBIT.csv` beside a paper's page has it with all columns, if it has at most 1,000 rows.
+"""
+
+
+def contents_page(papers: Iterable[Paper]) -> str:
+    """A Markdown page of the contents of papers."""
+    lines = [CONTENTS]
+    for paper in papers:
+        lines += [f"## {paper.title}\n", "| in the paper | made as | |", "|---|---|---|"]
+        for content in paper.contents:
+            made = ", ".join(f"`{name}`" for name in content.made) or "—"
+            lines.append(f"| {content.name} | {made} | {content.note} |")
+        lines.append("")
+    return "\n".join(lines)

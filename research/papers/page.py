@@ -15,7 +15,6 @@ from jinja2 import Environment, StrictUndefined, Template
 from research.common.page import markdown_table
 from research.papers.checking import MOST_KEPT, PICTURE, Checked, Judged
 from research.papers.exhibits import MEASURED, SETTING, has_published
-from research.papers.numbers import BOTH
 from research.papers.paper import Paper
 from research.papers.picture import points, title
 from research.papers.probing import PROBES
@@ -137,7 +136,7 @@ def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
     if row["over"] == SETTING:
         return [as_set(row["value"]), ""]
     value = shown(row["value"])
-    if row["over"] == BOTH:
+    if row["over"] == "both":
         value = ", ".join(shown(row[end], like=row["value"]) for end in ("low", "high"))
     elif not math.isnan(row["sd"]):
         value += f" ± {shown(row['sd'], like=row['value'])}"

@@ -14,12 +14,10 @@ import yaml
 
 from research.papers.axes import Source, plain_name
 from research.papers.claims import Aside, Claim
-from research.papers.contents import Content
-from research.papers.exhibits import Exhibit
+from research.papers.exhibits import Content, Exhibit
 from research.papers.probing import PROBES
 from research.papers.published import read_table
 from research.papers.results import PaperResults
-from research.papers.strengths import with_strengths
 from verax import VeraxError
 
 DATA = Path(__file__).parent / "data"
@@ -40,14 +38,15 @@ class Paper:
     """One paper.
 
     name      author-author-year
-    folder    its data: studies.yaml, published/*.csv, deviations.md and differences.md
+    folder    its data: studies.yaml, published/*.csv, contents.csv, deviations.md, differences.md
     exhibits  its tables and figures
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
     probed    name → source of a number that is shown of its probes
     kept      parts whose tables of single documents are packed, for figures that draw them
-    contents  every table and figure, and the exhibits that it is made as
-    told      what the first screen says: `conclusion`, `setup` and `scatter`
+    conclusion  a clause of the first sentence → the claims by which it is judged
+    setup     what differs most, in three lines
+    scatter   panel of the chart → the measures of exhibits, or the claims, that it shows
     aside     results → corpus → why no verdict goes by it
     """
 
@@ -61,8 +60,9 @@ class Paper:
     corpora: Mapping[str, str] = field(default_factory=dict)
     probed: Mapping[str, Source] = field(default_factory=dict)
     kept: Sequence[str] = ()
-    contents: Sequence[Content] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
+    conclusion: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    setup: Sequence[str] = ()
+    scatter: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
 
     def __repr__(self) -> str:
@@ -110,6 +110,15 @@ class Paper:
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""
         return read_table(self.folder, name)
+
+    @property
+    def contents(self) -> list[Content]:
+        """Every table and figure, and the exhibits that it is made as, of contents.csv."""
+        rows = pd.read_csv(self.folder / "contents.csv", dtype=str, keep_default_na=False)
+        return [
+            Content(row["name"], row["made"].split(), row["published"].split(), row["note"])
+            for row in rows.to_dict("records")
+        ]
 
     def words(self, name: str) -> str:
         """A text of the paper's page, deviations or differences; empty if there is none."""
@@ -183,3 +192,83 @@ def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
         named |= with_options
     corpora = {name: {**known.get(name, {}), **(options or {})} for name, options in named.items()}
     return {**study, "corpora": corpora}
+
+
+Strengths = Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
+"""Rule → corpus → attention → grounding → strength."""
+CHOSEN_WITH = "additive"
+"""The attention whose strengths serve those for which none were chosen."""
+
+
+def with_strengths(study: Mapping[str, Any], strengths: Strengths) -> dict[str, Any]:
+    """The study with each name of a rule replaced by the strength that the rule chose.
+
+    Args:
+        study: a part of studies.yaml; one with names of rules has one corpus, and each of its
+            models one attention, or a list of them, which is divided.
+        strengths: what each rule chose.
+
+    >>> chosen = {"best": {"sst": {"additive": {"tying": 0.1}, "dot": {"tying": 0.3}}}}
+    >>> model = {"attention": ["additive", "dot"], "grounding": [{"tying": {"strength": "best"}}]}
+    >>> for one in with_strengths({"corpora": ["sst"], "models": [model]}, chosen)["models"]:
+    ...     print(one)
+    {'attention': 'additive', 'grounding': [{'tying': {'strength': 0.1}}]}
+    {'attention': 'dot', 'grounding': [{'tying': {'strength': 0.3}}]}
+    """
+    models = study["models"] if isinstance(study["models"], list) else [study["models"]]
+    if not any(_rules(model, strengths) for model in models):
+        return dict(study)
+    if len(study["corpora"]) != 1:
+        named = list(study["corpora"])
+        raise VeraxError(
+            f"strengths are chosen for a corpus each: make {named} a part each",
+            code="option.conflict",
+        )
+    (corpus,) = study["corpora"]
+    resolved: list[Mapping[str, Any]] = []
+    for model in models:
+        if not _rules(model, strengths):
+            resolved.append(model)
+            continue
+        several = model["attention"] if isinstance(model["attention"], list) else None
+        for attention in several or [model["attention"]]:
+            resolved.append(_resolved({**model, "attention": attention}, corpus, strengths))
+    return {**study, "models": resolved}
+
+
+def _rules(model: Mapping[str, Any], strengths: Strengths) -> list[str]:
+    """Names of rules that a model says in place of a strength."""
+    items = [item for item in _groundings(model) if isinstance(item, Mapping)]
+    values = [options.get("strength") for item in items for options in item.values()]
+    return [value for value in values if isinstance(value, str) and value in strengths]
+
+
+def _groundings(model: Mapping[str, Any]) -> list[Any]:
+    section = model.get("grounding")
+    return section if isinstance(section, list) else []
+
+
+def _resolved(model: Mapping[str, Any], corpus: str, strengths: Strengths) -> dict[str, Any]:
+    """A model of one attention, with numbers in place of rules."""
+
+    def chosen(grounding: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        rule, attention = options.get("strength"), model["attention"]
+        if not isinstance(rule, str) or rule not in strengths:
+            return dict(options)
+        by_attention = strengths[rule].get(corpus, {})
+        numbers = by_attention.get(attention) or by_attention.get(CHOSEN_WITH, {})
+        if grounding not in numbers:
+            raise VeraxError(
+                f"no strength of {grounding} by the rule {rule!r} for {corpus} with {attention} "
+                "attention: add it to `strengths`",
+                code="option.conflict",
+            )
+        return {**options, "strength": numbers[grounding]}
+
+    groundings = [
+        {name: chosen(name, options) for name, options in item.items()}
+        if isinstance(item, Mapping)
+        else item
+        for item in _groundings(model)
+    ]
+    return {**model, "grounding": groundings}

@@ -33,7 +33,7 @@ def points(checked: Checked) -> pd.DataFrame:
     """
     rows = []
     table = pairs(checked.tables.values())
-    for panel, wanted in checked.paper.told.get(SCATTER, {}).items():
+    for panel, wanted in checked.paper.scatter.items():
         for row in table[table["measure"].isin(wanted)].to_dict("records"):
             kind = _OTHER if row["beyond"] is True else _AS
             rows.append((panel, row["published"], row["value"], kind))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from research.papers.folders import paper_of, studies_in
 from research.papers.paper import Paper, unknown
+from research.papers.results import paper_of, studies_in
 from verax import VeraxError, open_study
 
 NAMES = (

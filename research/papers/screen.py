@@ -60,8 +60,8 @@ def conclusion(checked: Checked) -> str:
         return TRIAL
     verdicts = {one.claim.id: one.verdict for one in checked.judged}
     said: dict[str, list[str]] = {verdict: [] for verdict in _THAT}
-    for item in checked.paper.told.get("conclusion", ()):
-        said[combined([verdicts[id] for id in item["claims"]])].append(item["that"])
+    for text, claims in checked.paper.conclusion.items():
+        said[combined([verdicts[id] for id in claims])].append(text)
     text = "; ".join(_said(verdict, texts) for verdict, texts in said.items() if texts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 

@@ -30,13 +30,11 @@ from research.papers.claims import (
     finding,
     part,
 )
-from research.papers.contents import Content
 from research.papers.exhibits import Exhibits, Measure, Measures, Rows, rows
-from research.papers.folders import POINTS
-from research.papers.numbers import SeedMean, combined, difference, percent
 from research.papers.paper import Paper, data_folder
 from research.papers.published import Published
-from research.papers.results import PaperResults
+from research.papers.results import POINTS, PaperResults
+from verax.statistics import SeedMean
 
 NAME = "serrano-smith-2019"
 # 20news stands in for a corpus of topics, and is none of theirs.
@@ -157,13 +155,15 @@ def at_small_delta(point: Point) -> SeedMean | None:
     if not any(number.value for number in known.values()):
         return None
     small = TENTHS[: round(10 * SMALL_DELTA)]
-    return percent([known[row] for row in small if row in known], list(known.values()))
+    return SeedMean.percent([known[row] for row in small if row in known], list(known.values()))
 
 
 def flat(point: Point) -> SeedMean | None:
     """Percent of documents whose top and random item differ by less than 0.1 in weight."""
     known = by_tenth(point, "erasure.delta_js_by_alpha", "documents")
-    return percent([known[TENTHS[0]]], list(known.values())) if TENTHS[0] in known else None
+    return (
+        SeedMean.percent([known[TENTHS[0]]], list(known.values())) if TENTHS[0] in known else None
+    )
 
 
 def filled(point: Point, tenths: Sequence[str]) -> list[str]:
@@ -174,7 +174,7 @@ def filled(point: Point, tenths: Sequence[str]) -> list[str]:
 def over_tenths(point: Point, tenths: Sequence[str], column: str) -> SeedMean | None:
     numbers = by_tenth(point, "erasure.delta_js_by_alpha", column)
     known = [numbers[row] for row in tenths if row in numbers]
-    return combined([(1 / len(known), number) for number in known]) if known else None
+    return SeedMean.combined([(1 / len(known), number) for number in known]) if known else None
 
 
 def among(low: int, high: int, column: str) -> Source:
@@ -211,7 +211,7 @@ def flips(top: str) -> Source:
 
     def number(point: Point) -> SeedMean | None:
         known = counts(point, point.text(top))
-        return None if known is None else percent(known[:2], known)
+        return None if known is None else SeedMean.percent(known[:2], known)
 
     return number
 
@@ -221,7 +221,7 @@ def by_random(point: Point) -> SeedMean | None:
     known = counts(point, "attention")
     if known is None or not known[1].value + known[2].value > 0:
         return None
-    return percent(known[2:3], known[1:3])
+    return SeedMean.percent(known[2:3], known[1:3])
 
 
 def shorter(one: str, other: str, column: str) -> Source:
@@ -233,7 +233,7 @@ def shorter(one: str, other: str, column: str) -> Source:
         known = {name: found for name, found in numbers.items() if found is not None}
         if len(known) < len(numbers):
             return None
-        share = percent([known[column]], list(known.values()))
+        share = SeedMean.percent([known[column]], list(known.values()))
         return None if math.isnan(share.value) else share
 
     return number
@@ -258,7 +258,7 @@ def drop(family: Value) -> Source:
         rnn, conv = (
             point.but(family=family, encoder=encoder).number(EVERY_ORDER) for encoder in (RNN, CONV)
         )
-        return None if rnn is None or conv is None else difference(rnn, conv)
+        return None if rnn is None or conv is None else SeedMean.difference(rnn, conv)
 
     return number
 
@@ -995,43 +995,19 @@ PAPER = Paper(
         "flips: neither": "erasure.contingency/attention/neither",
         "flips: only top": "erasure.contingency/attention/top_only",
     },
-    told={
-        "conclusion": [
-            {
-                "claims": [8, 11],
-                "that": "gradients find a decisive set of items sooner than attention does",
-            },
-            {
-                "claims": [1, 5],
-                "that": "the most attended item matters more than a random one",
-            },
-            {"claims": [6], "that": "erasing the most attended item rarely flips a decision"},
-            {
-                "claims": [15],
-                "that": "attention is as good a guide as gradients without an encoder",
-            },
-        ],
-        "setup": [
-            "Corpora: 25,000 training reviews of IMDB (paper 122,121); no Yahoo, no Amazon.",
-            "Seeds: two of each model (paper one).",
-            "Yelp: 5,000 reviews (paper 650,000).",
-        ],
-        "scatter": {
-            "accuracy, %": ["accuracy"],
-            "decisions that flip, %": ["both", "only top", "only random"],
-        },
+    conclusion={
+        "gradients find a decisive set of items sooner than attention does": [8, 11],
+        "the most attended item matters more than a random one": [1, 5],
+        "erasing the most attended item rarely flips a decision": [6],
+        "attention is as good a guide as gradients without an encoder": [15],
     },
-    contents=[
-        Content("Table 1", ["table1"], ["table1"]),
-        Content("Table 2", ["table2"], ["table2"]),
-        Content("Table 3", ["table3"], ["table3"]),
-        Content("Appendix A.1", ["hyperparameters"], ["hyperparameters"]),
-        Content("Figure 1", note="a drawing of the method"),
-        Content("Figure 2", note="a drawing of the two architectures"),
-        Content("Figure 3", ["figure3"]),
-        Content("Figure 4", ["figure4"]),
-        Content("Figure 5", ["figure5"]),
-        Content("Figure 6", ["figure6"], ["text"]),
-        *(Content(f"Figure {number}", [f"figure{number}"]) for number in range(7, 14)),
+    setup=[
+        "Corpora: 25,000 training reviews of IMDB (paper 122,121); no Yahoo, no Amazon.",
+        "Seeds: two of each model (paper one).",
+        "Yelp: 5,000 reviews (paper 650,000).",
     ],
+    scatter={
+        "accuracy, %": ["accuracy"],
+        "decisions that flip, %": ["both", "only top", "only random"],
+    },
 )

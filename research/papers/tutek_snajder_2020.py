@@ -25,13 +25,12 @@ from research.papers.axes import (
     times,
 )
 from research.papers.claims import Claims, Comparisons, Finding, compare, each, finding, part
-from research.papers.contents import Content
 from research.papers.exhibits import Exhibits, Measure, Measures, Rows, entry, rows
-from research.papers.numbers import SeedMean
 from research.papers.paper import Paper, data_folder
 from research.papers.published import Published
 from research.papers.results import PaperResults
 from research.papers.words import value_of
+from verax.statistics import SeedMean
 
 NAME = "tutek-snajder-2020"
 # Names in tables 1, 2, 3 and 6.
@@ -824,45 +823,22 @@ PAPER = Paper(
     },
     # figures 2 to 7 draw documents of the probe, or else of the part
     kept=["reviews", "sst"],
-    told={
-        "conclusion": [
-            {
-                "claims": [2, 3],
-                "that": "tying and a masked LM make a model depend on its attention",
-            },
-            {
-                "claims": [5, 6],
-                "that": "their states hold more of their own word, and less of the others",
-            },
-            {"claims": [1], "that": "such models classify as well as the base"},
-            {"claims": [9, 10], "that": "depth makes models depend on attention less"},
-        ],
-        "setup": [
-            "Vectors: GloVe of 100 dimensions (paper 300, not named).",
-            "Tying: strengths as written, and divided by the 100 dimensions; 0.01, divided, mostly "
-            "wins.",
-            "Corpora: a third of AG News; no MIMIC.",
-        ],
-        "scatter": {
-            "F1, %": ["F1"],
-            "Δ F1, points": ["Δ F1, uniform", "Δ F1, permuted"],
-            "information, nats": ["information"],
-            "p by a token alone": ["a token alone"],
-        },
+    conclusion={
+        "tying and a masked LM make a model depend on its attention": [2, 3],
+        "their states hold more of their own word, and less of the others": [5, 6],
+        "such models classify as well as the base": [1],
+        "depth makes models depend on attention less": [9, 10],
     },
-    contents=[
-        Content("Table 1", ["table1"], ["table1"], "MIMIC is not at hand"),
-        Content("Table 2", ["table2"], ["table2"], "MIMIC is not at hand"),
-        Content("Table 3", ["table3"], ["table3"], "MIMIC is not at hand"),
-        Content("Table 4", ["table4", "selection"], ["table4"]),
-        Content("Table 5", ["table5"], ["table5"], "MIMIC is not at hand"),
-        Content("Table 6", ["table6"], ["table6"]),
-        Content("Figure 1", ["figure1"]),
-        Content(
-            "Figures 2–7",
-            [f"figure{number}" for number in range(2, 8)],
-            note="film reviews that come with a package, not SST; positions in place of words",
-        ),
-        Content("Appendix C", ["appendixc"], note="text only in the paper"),
+    setup=[
+        "Vectors: GloVe of 100 dimensions (paper 300, not named).",
+        "Tying: strengths as written, and divided by the 100 dimensions; 0.01, divided, mostly "
+        "wins.",
+        "Corpora: a third of AG News; no MIMIC.",
     ],
+    scatter={
+        "F1, %": ["F1"],
+        "Δ F1, points": ["Δ F1, uniform", "Δ F1, permuted"],
+        "information, nats": ["information"],
+        "p by a token alone": ["a token alone"],
+    },
 )

@@ -8,12 +8,11 @@ import numpy as np
 
 from research.papers.axes import Axis, Corpora, Point, Source, Value, ids, rows_of
 from research.papers.claims import Claims, Finding, compare, finding, part
-from research.papers.contents import Content
 from research.papers.exhibits import Exhibits, Rows, rows
-from research.papers.numbers import SeedMean
 from research.papers.paper import Paper, data_folder
 from research.papers.results import PaperResults
 from research.papers.words import ANY_OUTPUT, epsilon_words, lambda_words, seed_words, value_of
+from verax.statistics import SeedMean
 
 CORPORA = {
     "sst": "SST",
@@ -348,37 +347,16 @@ PAPER = Paper(
     exhibits=exhibit,
     claims=claim,
     corpora=CORPORA,
-    told={
-        "conclusion": [
-            {"claims": [1, 2], "that": "attention is worth having on sentiment and not on topics"},
-            {
-                "claims": [3, 4, 5],
-                "that": "a model trained to attend elsewhere pays for it in its output",
-            },
-            {"claims": [6, 7, 8], "that": "a BiLSTM's weights help a model without context"},
-        ],
-        "setup": [
-            "Corpora: no MIMIC, where the paper finds attention to matter most.",
-            "Seeds: five of controls, one of those that take a BiLSTM's weights.",
-            "Adversaries: loss with JSD (paper KL), 15 epochs (paper 80).",
-        ],
-        # no published numbers are carried: comparisons of claims are drawn
-        "scatter": {"F1, %": [1, 2, 6, 7, 8], "JSD, nats": [3, 5]},
+    conclusion={
+        "attention is worth having on sentiment and not on topics": [1, 2],
+        "a model trained to attend elsewhere pays for it in its output": [3, 4, 5],
+        "a BiLSTM's weights help a model without context": [6, 7, 8],
     },
-    # No published numbers are carried over.
-    contents=[
-        Content(
-            "Table 1", note="sizes of corpora, which are Jain & Wallace's: their table1 has ours"
-        ),
-        Content("Table 2", ["table2"]),
-        Content("Table 3", ["table3"]),
-        Content("Table 4", ["figure5"], note="JSD, TVD and F1 of adversaries, for every λ"),
-        Content(
-            "Figures 1, 2 and 4",
-            note="drawings of the models, and heat maps of one review of IMDB, whose text is not "
-            "ours to show",
-        ),
-        Content("Figure 3", ["figure3"]),
-        Content("Figure 5", ["figure5"]),
+    setup=[
+        "Corpora: no MIMIC, where the paper finds attention to matter most.",
+        "Seeds: five of controls, one of those that take a BiLSTM's weights.",
+        "Adversaries: loss with JSD (paper KL), 15 epochs (paper 80).",
     ],
+    # no published numbers are carried: comparisons of claims are drawn
+    scatter={"F1, %": [1, 2, 6, 7, 8], "JSD, nats": [3, 5]},
 )

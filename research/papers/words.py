@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 ANY_OUTPUT = "any_output"
 """The row of the attention that need not keep the output."""
@@ -65,3 +68,16 @@ def seed_words(row: str) -> str:
     ('3', 'mean')
     """
     return row.removeprefix("seed=")
+
+
+def as_json(values: Any, digits: int = 17) -> str:
+    """JSON with numbers of so many digits, and null for NaN and infinities."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+        if isinstance(value, Mapping):
+            return {name: plain(one) for name, one in value.items()}
+        return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return json.dumps(plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -125,6 +125,23 @@ def test_models_that_pass_their_gates_are_examined() -> None:
 
 
 @pytest.mark.slow
+def test_too_few_models_and_failures_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    model = verax.train(corpus, encoder="conv", epochs=1, progress=False)
+    here = partial(verax.run_grid, engine="here")
+    monkeypatch.setattr(RUN_GRID, lambda *given, **how: here(*given))
+    budget = TrainingBudget(documents=60, epochs=1, ramp=1, size=4)
+    how = {"seeds": 1, "budget": budget, "progress": False}
+    with raises("result.too-few"):
+        calibrate_like(model, corpus, tmp_path / "few", **how)
+    monkeypatch.setattr(ModelFactory, "measured", None)
+    with raises("result.unfinished"):
+        calibrate_like(model, corpus, tmp_path / "failed", **how)
+
+
+@pytest.mark.slow
 def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its encoder and its texts, of which nothing is kept; a second call trains nothing."""
     texts = [" ".join(f"secret{(i * 7 + j) % 40}" for j in range(12)) for i in range(240)]
@@ -141,7 +158,7 @@ def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert load_limits(tmp_path / "limits.json").version == limits.version
     known = limits.calibration
     assert known is not None
-    assert {one["part"] for one in known.models} == {"choosing"}
+    assert known.errors["accused"][3] == 16
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"secret" not in kept
     monkeypatch.setattr(ModelFactory, "measured", None)
@@ -203,12 +220,6 @@ def test_models_are_called_honest_or_deceptive_in_the_study_alone(
         assert "honest" not in shown
         assert "decept" not in shown
         assert any("natural text are not covered" in line for line in judgement.caveats)
-
-
-def test_models_are_no_part_of_the_file(limits: LimitSet) -> None:
-    assert limits.calibration is not None
-    assert limits.calibration.models
-    assert "models" not in limits.to_json(whole=True)["calibration"]
 
 
 @pytest.mark.parametrize(

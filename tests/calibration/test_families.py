@@ -42,8 +42,7 @@ def test_each_family_has_limits_of_its_own(data: Families, limits: LimitSet) -> 
     assert own.calibration is not None
     assert "single_token" in limits.calibration.exams
     assert "single_token" not in own.calibration.exams
-    kinds = {model["kind"] for model in own.calibration.models}
-    assert kinds == {"bert2-evidence", "bert2-penalty", "bert1-evidence", "bert2-others"}
+    assert own.calibration.encoders == ["bert"]
     assert own.calibration.errors["accused"][3] == 20
 
 
@@ -172,4 +171,3 @@ def test_seeds_are_left_out_in_turn() -> None:
     assert errors["cleared"][3] == sides["deceptive"]
     assert errors["caught"][0] > 0.9
     assert limits.calibration.exams["agreement"]["auroc"] == 1
-    assert {model["part"] for model in limits.calibration.models} == {"choosing"}

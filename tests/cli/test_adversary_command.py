@@ -138,7 +138,7 @@ def test_more_than_two_classes_fit_a_narrow_terminal_and_have_macro_f1(
 def test_adversaries_alone_and_no_yardstick(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["adversary", base, "--lams", "0.5", "--no-controls", "--split", "validation"]
     flags = ["--corpus", "planted", "--documents", "60", "--length", "12", "--batch-size", "8"]
-    assert main([*command, *flags, *QUICK]) == 0
+    assert main([*command, *flags, *QUICK, "--workers", "1"]) == 0
     out = capsys.readouterr().out
     assert "no yardstick: --retrain" in out
     assert "controls" not in out
@@ -190,6 +190,7 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
         (["--seeds", "0.5"], ("option.wrong-type", "seeds", "0.5")),
         (["--seeds", "-1"], ("option.out-of-range", "seeds")),
         (["--out", "/proc/x"], ("output.not-writable",)),
+        (["--workers", "0"], ("option.out-of-range", "--workers")),
         (["--retrain", "x"], ("option.wrong-type", "retrain", "x")),
         (["--retrain", "0"], ("option.conflict", "0")),
         (["--others", "nowhere"], ("model.missing",)),

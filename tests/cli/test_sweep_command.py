@@ -113,6 +113,17 @@ def test_a_finished_sweep_is_not_trained_again(
 
 
 @pytest.mark.slow
+def test_worker_processes_print_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["sweep", "planted", "--lams=-1,0.5", *QUICK]
+    assert main(command) == 0
+    here = capsys.readouterr()
+    assert main([*command, "--workers", "2"]) == 0
+    there = capsys.readouterr()
+    assert there.out == here.out
+    assert "2 workers" in there.err.splitlines()[0]
+
+
+@pytest.mark.slow
 def test_an_interruption_is_told_and_nothing_is_half_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -217,43 +217,6 @@ def lengths_of(corpus: Corpus, split: str) -> list[int]:
     return sorted(corpus.splits[split].token_numbers.lengths.tolist())
 
 
-@pytest.mark.parametrize(
-    ("bounds", "kept"),
-    [
-        ({}, {"train": (2, 29), "validation": (4, 19), "test": (6, 9)}),
-        ({"min_length": 5}, {"train": (5, 29), "validation": (5, 19), "test": (5, 9)}),
-        ({"max_length": 9}, {"train": (2, 9), "validation": (4, 9), "test": (6, 9)}),
-        (
-            {"min_length": 5, "max_length": 30},
-            dict.fromkeys(("train", "validation", "test"), (5, 30)),
-        ),
-    ],
-)
-def test_extremes_of_each_split_are_dropped_where_no_bound_is_given(
-    bounds: dict[str, int], kept: dict[str, tuple[int, int]]
-) -> None:
-    """Splits of lengths 1 to 30, 3 to 20 and 5 to 10, each length twice, once for each label."""
-    spans = {"train": range(1, 31), "validation": range(3, 21), "test": range(5, 11)}
-    tables = {
-        s: split_of([" ".join([f"{y}"] * n) for n in span for y in (0, 1)], [0, 1] * len(span))
-        for s, span in spans.items()
-    }
-    corpus = assemble("mine", tables, CorpusOptions(drop_extremes=True, **bounds))
-    dropped = {}
-    for split, span in spans.items():
-        low, high = kept[split]
-        left = [n for n in span for _ in (0, 1) if low <= n <= high]
-        assert lengths_of(corpus, split) == left
-        dropped[split] = 2 * len(span) - len(left)
-    counted = {n.split(":")[0]: int(n.split()[1]) for n in corpus.notes}
-    assert counted == {split: count for split, count in dropped.items() if count}
-
-
-def test_documents_all_of_one_length_are_all_extremes() -> None:
-    with raises("corpus.empty-split", "48"):
-        corpus_of(rows([0, 1]), drop_extremes=True)
-
-
 def test_a_limit_of_test_alone() -> None:
     table = rows([0, 0, 0, 1], n=400)
     corpus = corpus_of(table, test_limit=20)
@@ -266,7 +229,7 @@ def test_a_limit_of_test_alone() -> None:
     assert [len(d) for d in corpus_of(table, limit=10, test_limit=20).splits.values()] == [10] * 3
 
 
-NEW = {"strip_messages": True, "drop_extremes": True, "test_limit": 5, "resplit": "all"}
+NEW = {"test_limit": 5, "truncate": 3}
 
 
 def test_later_options_are_in_the_config_only_where_they_are_not_at_their_defaults() -> None:
@@ -276,9 +239,7 @@ def test_later_options_are_in_the_config_only_where_they_are_not_at_their_defaul
         *("tokeniser", "lowercase", "labels", "min_length", "max_length", "limit"),
         *("validation_fraction", "test_fraction", "split_seed", "hub_config"),
     ]
-    table = rows([0, 1])
-    table["text"] = [f"a: b\n\n{'word ' * (i % 7 + 1)}{i}" for i in range(60)]
-    config = corpus_of(table, **NEW).config
+    config = corpus_of(rows([0, 1]), **NEW).config
     assert {name: config[name] for name in NEW} == NEW
 
 

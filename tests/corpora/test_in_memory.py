@@ -117,7 +117,7 @@ def test_a_lone_source_that_is_examined_is_not_cut() -> None:
 
 
 def test_all_splits_together() -> None:
-    corpus = verax.load_corpus(FRAME, resplit="none")
+    corpus = verax.load_corpus(FRAME, test_limit=None)
     documents = corpus.documents("all")
     assert sorted(documents.texts) == sorted(TEXTS)
     assert documents.tokens == [t for d in corpus.splits.values() for t in d.tokens]

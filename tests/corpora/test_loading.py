@@ -126,7 +126,7 @@ def test_unknown_options_get_the_nearest() -> None:
 def test_config_is_enough_to_load_a_file_again() -> None:
     path = write(Path("rows.csv"), "word")
     plain = {"labels": {0: "no", 1: "yes"}, "max_length": 5, "lowercase": False}
-    later = {"tokeniser": "keras", "resplit": "all", "test_limit": 2}
+    later = {"tokeniser": "keras", "test_limit": 2}
     for options in (plain, plain | later):
         corpus = load_corpus(path, **options)
         config = dict(corpus.config)

@@ -196,9 +196,6 @@ def test_reasons_in_words_and_marks_of_another_text_are_left_aside() -> None:
     assert chosen.train.marks is None
     assert len(chosen.notes) == 1
     assert "its marks are of column 'tokens', which says something else" in chosen.notes[0]
-    stripped = load_corpus(frame(SPANS, f"a: b\n\n{TEXT}\n"), strip_messages=True)
-    assert stripped.train.marks is None
-    assert any("messages are stripped" in note for note in stripped.notes)
 
 
 def test_without_marks_nothing_is_another() -> None:
@@ -238,8 +235,7 @@ def drawn(n: int = 60) -> pd.DataFrame:
         {"truncate": 3, "tokeniser": "as-written", "lowercase": False},
         {"max_length": 12, "min_length": 6},
         {"limit": 9},
-        {"resplit": "all", "validation_fraction": 0.3},
-        {"drop_extremes": True, "test_limit": 3, "truncate": 6},
+        {"test_limit": 3, "truncate": 6},
     ],
 )
 def test_marks_survive(options: dict[str, Any], tmp_path: Path) -> None:

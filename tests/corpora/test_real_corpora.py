@@ -76,13 +76,6 @@ def test_rationales_of_eraser_are_as_dense_as_published() -> None:
 
 
 @pytest.mark.slow
-def test_sst_is_filtered_to_the_sizes_of_jain_and_wallace() -> None:
-    options = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
-    corpus = load_corpus("sst", **options, drop_extremes=True)
-    assert [len(d) for d in corpus.splits.values()] == [6355, 821, 1725]
-
-
-@pytest.mark.slow
 def test_imdb_has_the_lengths_of_keras() -> None:
     """`keras.datasets.imdb` has 11 to 2494 words in train, 238.71364 on average, one a start sign.
 
@@ -93,10 +86,3 @@ def test_imdb_has_the_lengths_of_keras() -> None:
     lengths = np.concatenate([d.token_numbers.lengths for d in both]) + 1
     assert (lengths.min(), lengths.max(), len(lengths)) == (11, 2494, 25_000)
     assert lengths.mean() == pytest.approx(238.71364, abs=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("corpus", ["20news_sports"], indirect=True)
-def test_raw_newsgroup_messages_become_the_stripped_ones(corpus: Corpus) -> None:
-    raw = load_corpus("20news_sports", text_column="text_raw", strip_messages=True)
-    assert raw.fingerprint == corpus.fingerprint

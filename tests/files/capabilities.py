@@ -346,7 +346,9 @@ def _calibrated(folder: Path, version: str) -> None:
     """What would train for minutes is replaced."""
     limits = SimpleNamespace(to_json=lambda whole: {"version": version})
     with pytest.MonkeyPatch.context() as patch:
-        grid = SimpleNamespace(table=lambda name: None)
+        grid = SimpleNamespace(
+            table=lambda name: pd.DataFrame({"cell": []}), tables=[], failures={}
+        )
         patch.setattr(RUN_GRID, lambda *given, **how: grid)
         patch.setattr(CROSS_FITTED_LIMITS, lambda *given: limits)
         calibrate_like(model(version), corpus(), folder / "out")

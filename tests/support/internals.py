@@ -17,8 +17,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
     "corpora": "mimic reviews",  # conftest, mimic
-    "corpora.assembling": "assemble",  # messages
-    "corpora.columns": "strip_message",  # messages
+    "corpora.assembling": "assemble",  # assembling, corpus, hub
     "corpora.encoded": "EncodedDocuments encode",  # adversary, classifier, conftest, …
     "corpora.files": "is_corpus_folder read_folder read_table",  # corpus_files
     "corpora.mimic": "_ROWS=@MIMIC_ROWS",  # mimic

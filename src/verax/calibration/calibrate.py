@@ -75,8 +75,7 @@ def calibrate_like(
         grid = run_grid(train_group, groups, Path(out) / GRID, workers=workers, progress=progress)
     name = f"like {texts} {model.fingerprint}"
     provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {texts}."
-    data = CalibratedModels(grid.table("models"), grid.table("numbers"))
-    limits = cross_fitted_limits(data, name, provenance)
+    limits = cross_fitted_limits(CalibratedModels.from_grid(grid), name, provenance)
     write_text(Path(out) / LIMITS, json_text(limits.to_json(whole=True)) + "\n")
     return limits
 

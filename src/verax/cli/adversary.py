@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
-from verax.cli.parsing import add_options, given_options, listed, parts_of
+from verax.cli.parsing import add_options, bounded, given_options, listed, parts_of
 from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
 from verax.corpora import load_corpus
@@ -77,6 +77,12 @@ def add(verbs: Any) -> None:
         "--out", metavar="DIR", help="write tables and report.html there, models to DIR.models"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    parser.add_argument(
+        "--workers",
+        type=bounded("workers", int, minimum=1, maximum=4096),
+        metavar="N",
+        help="models trained at once, each in a worker process [one, in this process]",
+    )
     standing = ", ".join(f"{n} {v}" for n, v in DEFAULTS.items() if n in ("epochs", "patience"))
     add_options(parser, f"training adversaries: {standing}, else as the base", _AS_THE_BASE)
     add_corpus_options(parser)
@@ -106,6 +112,8 @@ def run(args: argparse.Namespace) -> None:
         retrain=again,
         controls=not args.no_controls,
         split=args.split,
+        engine="local" if args.workers else "here",
+        workers=args.workers,
         device=args.device,
         progress=True,
         keep=f"{Path(args.out)}.models" if args.out else None,

@@ -59,6 +59,12 @@ def add(verbs: Any) -> None:
         help="write tables and report.html there, each λ's to the study DIR.points",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    parser.add_argument(
+        "--workers",
+        type=bounded("workers", int, minimum=1, maximum=4096),
+        metavar="N",
+        help="models trained at once, each in a worker process [one, in this process]",
+    )
     add_options(parser, "reading the corpus", CorpusOptions)
     add_options(parser, "the model", ModelOptions, leave_out=("projection", "lam"))
     add_options(parser, "training", TrainingOptions)
@@ -81,6 +87,8 @@ def run(args: argparse.Namespace) -> None:
         seeds,
         split=args.split,
         sample=args.sample,
+        engine="local" if args.workers else "here",
+        workers=args.workers,
         device=args.device,
         progress=True,
         keep=f"{Path(args.out)}.points" if args.out else None,

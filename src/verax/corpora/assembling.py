@@ -16,11 +16,11 @@ from verax.corpora.corpus import SPLITS, Corpus, Documents, checked
 from verax.corpora.marks import check_named
 from verax.corpora.options import HASH_COMPAT_DEFAULTS, CorpusOptions
 from verax.corpora.rationales import Rationales
-from verax.corpora.splitting import by_split_column, pooled, stratified_order, with_missing_splits
+from verax.corpora.splitting import by_split_column, stratified_order, with_missing_splits
 from verax.corpora.tokenising import Lexicon, Tokeniser
 from verax.errors import VeraxError, VeraxWarning, nearest
 
-_CUTS = ("resplit", "validation_fraction", "test_fraction", "split_seed")
+_CUTS = ("validation_fraction", "test_fraction", "split_seed")
 _SPACELESS = (
     "most of corpus {name!r} is in a script without spaces, and words cannot be told apart: read "
     "characters with tokeniser 'characters' (--tokeniser characters), or put blanks between words"
@@ -63,14 +63,6 @@ def assemble(
         )
         options = replace(options, text_column=other_text_column)
     mapping = _mapping(options)
-    if options.strip_messages:
-        if options.tokeniser == "tokens":
-            raise VeraxError(
-                f"option 'strip_messages' is for texts, and corpus {name!r} is read as lists of "
-                "tokens: leave it out",
-                code="option.not-applicable",
-            )
-        notes.append("header, quoted lines and signature of messages left out")
     check_named(name, tables, options)
     frames = {
         s: columns_in_use(f"corpus {name!r} ({s})", table, options, notes)
@@ -78,7 +70,6 @@ def assemble(
     }
     if mapping is not None:
         _refuse_unknown(name, mapping, frames)
-    frames = pooled(frames, options, notes)
     frames = {s: _clean(s, f, options, mapping, notes) for s, f in frames.items()}
     is_examined = cut is False
     if cut is None:
@@ -110,7 +101,7 @@ def assemble(
     lexicon = Lexicon()
     index = {label: i for i, label in enumerate(classes)}
     splits = {s: _documents(f, index, tokeniser, lexicon) for s, f in frames.items()}
-    if options.min_length is not None or options.max_length is not None or options.drop_extremes:
+    if options.min_length is not None or options.max_length is not None:
         splits = {s: _within_lengths(s, d, options, notes) for s, d in splits.items()}
     if options.truncate is not None:
         splits = {s: _truncated(s, d, options.truncate, notes) for s, d in splits.items()}
@@ -250,15 +241,9 @@ def _documents(
 def _within_lengths(
     split: str, documents: Documents, options: CorpusOptions, notes: list[str]
 ) -> Documents:
-    """The documents within the bounds; `drop_extremes` takes a missing bound from the split.
-
-    Jain & Wallace keep lo < n < hi, strictly, and take the split's minimum or maximum for a missing
-    bound: its shortest or longest documents are dropped, too.
-    """
+    """The documents within the bounds."""
     lengths = documents.token_numbers.lengths
-    inside = 1 if options.drop_extremes and len(lengths) else 0
-    low = options.min_length or (int(lengths.min()) + 1 if inside else 1)
-    high = options.max_length or int(lengths.max(initial=1)) - inside
+    low, high = options.min_length or 1, options.max_length or int(lengths.max(initial=1))
     kept = np.flatnonzero((lengths >= low) & (lengths <= high))
     if dropped := len(documents) - len(kept):
         notes.append(f"{split}: {dropped:,} documents outside {low} to {high} tokens dropped")

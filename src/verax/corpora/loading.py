@@ -47,8 +47,8 @@ def load_corpus(source: Source, **options: Unpack[LoadKeywords]) -> Corpus:
     """Load a corpus from a name, a file, a folder, a DataFrame, or lists.
 
     Splits that the source lacks are cut off its train documents, stratified by label and always the
-    same; so are those that `resplit` cuts anew. Documents without labels and splits are not cut:
-    all are in test, unless options say how to cut them.
+    same. Documents without labels and splits are not cut: all are in test, unless options say how
+    to cut them.
 
     Args:
         source: one of
@@ -349,11 +349,6 @@ def _load_mimic(name: str, settings: CorpusOptions) -> Corpus:
         )
     if mimic.has_fixed_cut(task, folder):
         settings = _with_fixed_cut(task, settings)
-    elif settings.resplit != "none":
-        raise VeraxError(
-            f"corpus {task!r} is cut by patient, texts are not: leave out resplit",
-            code="option.not-applicable",
-        )
     tables, notes = mimic.read_mimic(task, folder, settings)
     corpus = assemble(task, tables, settings, mimic.CLASSES[task])
     config = {**corpus.config, "corpus": name}

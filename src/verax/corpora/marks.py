@@ -48,8 +48,6 @@ def add_rationales(
     if not columns:
         return
     try:
-        if options.strip_messages:
-            raise _UnusableError("messages are stripped, and its marks are of whole ones")
         rows = [_annotators(where, name, table[name].tolist()) for name in columns]
         texts = _Texts(table, options, clean)
         spans, counts = [], []

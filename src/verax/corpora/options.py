@@ -14,10 +14,7 @@ from verax.options import option
 
 # A cell of a study is found by the hash of its corpus's config. These options are younger than some
 # results: at their defaults they are left out of the config, so that the hash is the old one.
-HASH_COMPAT_DEFAULTS = (
-    *("strip_messages", "drop_extremes", "test_limit", "resplit"),
-    *("truncate", "encoding"),
-)
+HASH_COMPAT_DEFAULTS = ("test_limit", "truncate", "encoding")
 
 
 @dataclass(frozen=True)
@@ -43,9 +40,6 @@ class CorpusOptions:
         choices=TOKENISERS,
     )
     lowercase: bool = option(True, "lower-case every token")
-    strip_messages: bool = option(
-        False, "leave out header, quoted lines and signature of newsgroup messages"
-    )
     labels: dict[str, Any] | None = option(  # noqa: RUF009
         None, "keep and rename these labels only, such as 0=world,2=business"
     )
@@ -54,31 +48,21 @@ class CorpusOptions:
     truncate: int | None = option(
         None, "keep the first so many tokens of a document, instead of dropping it", minimum=1
     )
-    drop_extremes: bool = option(
-        False,
-        "without min_length drop each split's shortest documents, without max_length its longest",
-    )
     limit: int | None = option(
         None, "keep at most this many documents of each split, stratified by label", minimum=1
     )
     test_limit: int | None = option(
         None, "keep at most this many test documents, stratified by label", minimum=1
     )
-    resplit: str = option(
-        "none",
-        "cut splits anew: validation (off train and validation pooled), all (validation and test "
-        "off everything pooled), or none (keep those of the source)",
-        choices=("none", "validation", "all"),
-    )
     validation_fraction: float = option(
         0.1,
-        "share cut off for validation where the source has none, or with resplit",
+        "share cut off for validation where the source has none",
         above=0,
         below=1,
     )
     test_fraction: float = option(
         0.1,
-        "share cut off for test where the source has none, or with resplit all",
+        "share cut off for test where the source has none",
         above=0,
         below=1,
     )
@@ -96,15 +80,12 @@ class CorpusKeywords(TypedDict, total=False):
     rationale_column: str
     tokeniser: str
     lowercase: bool
-    strip_messages: bool
     labels: dict[str, Any] | None
     min_length: int | None
     max_length: int | None
     truncate: int | None
-    drop_extremes: bool
     limit: int | None
     test_limit: int | None
-    resplit: str
     validation_fraction: float
     test_fraction: float
     split_seed: int

@@ -15,7 +15,7 @@ import pandas as pd
 from verax.errors import VeraxError
 
 SOURCES = {"rotten_tomatoes": "rotten_tomatoes", "imdb_reviews": "imdb"}
-FIXED = ("resplit", "validation_fraction", "test_fraction", "split_seed")
+FIXED = ("validation_fraction", "test_fraction", "split_seed")
 """Options of the cut, which stay at their defaults here."""
 
 

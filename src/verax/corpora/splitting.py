@@ -16,8 +16,6 @@ from verax.errors import VeraxError
 ALIASES = {s: s for s in SPLITS} | dict.fromkeys(("valid", "val", "dev"), "validation")
 """Names that files, columns and hub datasets have for a split."""
 
-_POOLED = {"none": (), "validation": ("train", "validation"), "all": SPLITS}
-
 
 def stratified_order(
     texts: Sequence[str], labels: Sequence[object], seed: int
@@ -72,28 +70,6 @@ def by_split_column(
     # ids are rows of the whole table, unless a column has them
     numbered = table if "id" in table.columns else table.assign(id=np.arange(len(table)))
     return {s: numbered[names == s].reset_index(drop=True) for s in SPLITS if (names == s).any()}
-
-
-def pooled(
-    frames: Mapping[str, pd.DataFrame], options: CorpusOptions, notes: list[str]
-) -> dict[str, pd.DataFrame]:
-    """The frames, with the splits that `resplit` names pooled as train.
-
-    Splits often number their documents each from 0. Where an id occurs twice in the pool, ids
-    become its row numbers (train, then validation, then test, as their files have them).
-    """
-    names = [split for split in _POOLED[options.resplit] if split in frames]
-    if len(names) < 2:
-        return dict(frames)
-    parts = [frames[split] for split in names]
-    notes.append(f"{', '.join(names[:-1])} and {names[-1]} pooled, to be cut anew")
-    with_rationales = ["rationale" in part.columns for part in parts]
-    if any(with_rationales) and not all(with_rationales):
-        notes.append("rationales left out: not every split has them")
-    pool = pd.concat(parts, ignore_index=True, join="inner")
-    if pool["id"].duplicated().any():
-        pool["id"] = np.arange(len(pool), dtype=np.int64)
-    return {"train": pool, **{s: f for s, f in frames.items() if s not in names}}
 
 
 def with_missing_splits(

@@ -123,7 +123,7 @@ def results(grids: Path) -> AuditResults:
     """Models of several audits; two more are one of them under other names."""
     import verax
 
-    opened = [AuditResults.of(verax.open_grid(folder)) for folder in sorted(grids.iterdir())]
+    opened = [AuditResults.from_grid(verax.open_grid(folder)) for folder in sorted(grids.iterdir())]
     tuned = examine_model(configurations(AUDITS["minilm"], TINY)["minilm-tuned-sentences-0"], "cpu")
     named = {("minilm-tuned-sentences", 0): 1.0}
     named |= {("minilm-tuned-sentences", 1): 0.9, ("minilm-tying-sentences", 0): 0.9}

@@ -13,6 +13,7 @@ import pytest
 import verax
 from research.calibration.report import changed_verdicts, page, power_at, write_page
 from research.calibration.run import Published, main, publish, smoke, thresholds, train_group, whole
+from support.errors import raises
 from verax.calibration import CHOOSING, DECEPTIVE, HELD_OUT, HONEST, Gates, TrainingBudget
 from verax.exams import LimitSet, load_limits
 
@@ -125,7 +126,9 @@ def test_groups_are_trained_and_published(tmp_path: Path, monkeypatch: pytest.Mo
     for family in ("pooled", "transformer"):
         own = kept[kept["family"] == family].dropna(axis="columns", how="all")
         assert {*models.loc[family].dropna().index, "family"} - {"torch"} == set(own.columns)
-    assert Published.load(tmp_path).families == {}
+    assert list(Published.load(tmp_path).families) == ["pooled"]
+    with raises("result.too-few"):
+        thresholds(Published.load(tmp_path), "mine")
 
 
 @pytest.mark.slow

@@ -10,10 +10,9 @@ import pandas as pd
 from made_up_results import crossed, made_up_results, number
 
 from research.papers import Checked, Claim, Finding, Paper, PaperResults
-from research.papers.comparing import above
 from research.papers.exhibits import Exhibit, entry, frame
 from research.papers.paper import data_folder
-from research.papers.verdicts import Part
+from research.papers.verdicts import Part, above
 
 LONG = 200
 
@@ -63,15 +62,9 @@ PAPER = Paper(
         Claim(2, "never seen", "figure 2", _missing, "unseen", cause={"corpus": "not at hand"}),
         Claim(1, "a | b is larger", "table 1", _judge, "a | b", 1, cause={"test": "a bound"}),
     ),
-    told={
-        "conclusion": [
-            {"claims": [1], "that": "a is b"},
-            {"claims": [1], "that": "b is a"},
-            {"claims": [2], "that": "it was seen"},
-        ],
-        "setup": ["Fewer documents."],
-        "scatter": {"JS": ["JS"]},
-    },
+    conclusion={"a is b": [1], "b is a": [1], "it was seen": [2]},
+    setup=["Fewer documents."],
+    scatter={"JS": ["JS"]},
 )
 
 
@@ -100,7 +93,8 @@ def with_another_corpus() -> Checked:
         Claim(1, "it is high", "table 1", _everywhere, "it is high"),
         Claim(2, "of yelp", "table 1", _everywhere, "of yelp", corpora=["yelp"]),
     )
-    own = replace(PAPER, corpora={"imdb": "IMDb", "yelp": "Yelp"}, claims=claims, told={})
+    own = replace(PAPER, corpora={"imdb": "IMDb", "yelp": "Yelp"}, claims=claims)
+    own = replace(own, conclusion={}, setup=[], scatter={})
     return Checked(own, results)
 
 

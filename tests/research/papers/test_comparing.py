@@ -11,8 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from research.papers.comparing import above, below, larger
-from research.papers.numbers import SeedMean, as_json
+from research.papers.verdicts import above, below, larger
+from research.papers.words import as_json
+from verax.statistics import SeedMean
 
 NAN = math.nan
 # told apart by more than rounding, so that SciPy does not warn of constant values

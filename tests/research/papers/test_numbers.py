@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from research.papers.exhibits import entry
-from research.papers.numbers import as_json
+from research.papers.words import as_json
 from verax.statistics import SeedMean
 
 NAN = math.nan

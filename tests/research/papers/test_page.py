@@ -250,8 +250,8 @@ def test_many_numbers_of_probes_are_named(monkeypatch: pytest.MonkeyPatch) -> No
 def test_every_claim_has_a_line_of_twelve_words_and_a_page_names_its_causes(one: Paper) -> None:
     assert 4 <= sum(bool(claim.rank) for claim in one.claims) <= 8
     ids = {claim.id for claim in one.claims}
-    assert all(set(item["claims"]) <= ids for item in one.told["conclusion"])
-    assert len(one.told["setup"]) == 3
+    assert all(set(claims) <= ids for claims in one.conclusion.values())
+    assert len(one.setup) == 3
     for claim in one.claims:
         assert claim.short
         assert len(claim.short.split()) <= 12, claim.short

@@ -12,10 +12,10 @@ from made_up_results import number as mean_of
 
 from research.papers import NAMES, Claim, Finding, PaperResults, paper
 from research.papers.claims import Comparisons, Span
-from research.papers.comparing import above, larger
-from research.papers.numbers import SeedMean, as_json
 from research.papers.results import SUMMARY
-from research.papers.verdicts import CANNOT, REPLICATES, Part
+from research.papers.verdicts import CANNOT, REPLICATES, Part, above, larger
+from research.papers.words import as_json
+from verax.statistics import SeedMean
 
 RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
 

@@ -19,8 +19,8 @@ from made_up_paper import PAPER
 
 import verax
 from research.papers import PaperResults, pack_paper
-from research.papers.folders import finished_in
 from research.papers.packing import delta_js_points
+from research.papers.results import finished_in
 from support.errors import raises
 from verax.studies import open_study
 

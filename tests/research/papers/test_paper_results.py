@@ -15,9 +15,7 @@ from made_up_results import number as mean_of
 from scipy import stats
 
 from research.papers import PaperResults
-from research.papers.folders import is_study, part_of
-from research.papers.numbers import DOCUMENTS, SEEDS
-from research.papers.results import SUMMARY
+from research.papers.results import SUMMARY, is_study, part_of
 from support.errors import raises
 from verax.studies import Cell, Store, pack
 
@@ -76,11 +74,11 @@ def test_a_number_is_the_mean_of_its_seeds() -> None:
     three = mean_of(found, "t", "r", "c", encoder="none")
     assert three.values == (0.5, 0.7, 0.9)
     assert three.cells == ("none-1", "none-2", "none-3")
-    assert (three.over, three.n) == (SEEDS, 10)
+    assert (three.over, three.n) == ("seeds", 10)
     reach = stats.t.ppf(0.975, 2) * stats.sem([0.5, 0.7, 0.9])
     assert (three.low, three.high) == pytest.approx((0.7 - reach, 0.7 + reach))
     one = mean_of(found, "t", "r", "c", encoder="conv")
-    assert (one.value, one.low, one.high, one.over) == (0.1, 0.05, 0.2, DOCUMENTS)
+    assert (one.value, one.low, one.high, one.over) == (0.1, 0.05, 0.2, "documents")
     assert found.find("t", "r", "c", encoder="bigru") is None
     assert found.find("t", "r", "other", encoder="none") is None
 
@@ -108,7 +106,7 @@ def test_a_seed_whose_number_is_nan_is_not_there() -> None:
     cells = [cell(1), cell(2)]
     found = results(cells, [number("none-1", NAN), number("none-2", 0.4, 0.3, 0.5)])
     one = mean_of(found, "t", "r", "c")
-    assert (one.value, one.low, one.high, one.over) == (0.4, 0.3, 0.5, DOCUMENTS)
+    assert (one.value, one.low, one.high, one.over) == (0.4, 0.3, 0.5, "documents")
     nothing = results(cells, [number("none-1", NAN), number("none-2", NAN)])
     assert nothing.find("t", "r", "c") is None
 

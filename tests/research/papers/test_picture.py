@@ -21,15 +21,15 @@ def test_a_point_for_each_number_beside_a_published_one() -> None:
 
 
 def test_measures_that_are_not_named_are_not_drawn() -> None:
-    own = replace(checked(), paper=replace(PAPER, told={"scatter": {"F1": ["F1"]}}))
+    own = replace(checked(), paper=replace(PAPER, scatter={"F1": ["F1"]}))
     assert points(own).empty
     assert scatter(own) is None
-    assert scatter(replace(checked(), paper=replace(PAPER, told={}))) is None
+    assert scatter(replace(checked(), paper=replace(PAPER, scatter={}))) is None
 
 
 def test_where_nothing_is_published_sides_of_claims_are_drawn() -> None:
     """Claim 1 compares with a bound, so that it has one side."""
-    own = replace(checked(), paper=replace(PAPER, told={"scatter": {"JS": [1]}}))
+    own = replace(checked(), paper=replace(PAPER, scatter={"JS": [1]}))
     assert points(own).empty
 
 

@@ -7,8 +7,8 @@ import pytest
 from research.papers import serrano_smith_2019 as serrano
 from research.papers import tutek_snajder_2020 as tutek
 from research.papers.claims import Comparisons
-from research.papers.comparing import PaperComparison
 from research.papers.published import read_numbers
+from research.papers.verdicts import PaperComparison
 from support.errors import raises
 from verax.statistics import SeedMean
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from research.papers import paper
-from research.papers.strengths import with_strengths
+from research.papers.paper import with_strengths
 from support.errors import raises
 
 CHOSEN = {

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from research.papers.comparing import PaperComparison
 from research.papers.verdicts import (
     CANNOT,
     DOES_NOT,
@@ -17,6 +16,7 @@ from research.papers.verdicts import (
     MARKS,
     REPLICATES,
     VERDICTS,
+    PaperComparison,
     Part,
     combined,
     judged,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verax.errors import VeraxError
@@ -63,8 +63,6 @@ class Calibration:
     blind      an exam whose AUROC is below it, on models that limits are chosen on, judges nothing
     layers     fewest and most layers, of Transformers
     readouts   which positions their classifiers read
-    models     of each: side, kind, part, and its position in each exam, None where it has none;
-               known where the calibration was made, and not kept in its file
     """
 
     exams: Mapping[str, Mapping[str, Any]]
@@ -77,7 +75,6 @@ class Calibration:
     blind: float = 0.75
     layers: tuple[float, float] | None = None
     readouts: Sequence[str] = ()
-    models: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
 
     def uncovered(self, model: ModelSummary) -> list[str]:
         """Why limits measured on Transformers are not taken for a model; empty where they are.

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pandas as pd
 import pytest
 
 import verax
@@ -85,7 +86,8 @@ def test_stored_cells_get_the_keys_of_their_configurations(
     files = sorted(
         (path for path in tmp_path.rglob("*.*")), key=lambda p: p.name == "cells.parquet"
     )
-    before = {path: path.read_bytes() for path in files}
+    tables = {path: path.read_bytes() for path in files[:-1]}
+    cells = pd.read_parquet(files[-1])
     others = {key: f"{number:016x}" for number, key in enumerate(keys)}
     assert all(rekey.replace(path, others) for path in files)
     with raises("result.damaged", others[keys[0]]):

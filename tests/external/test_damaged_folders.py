@@ -87,7 +87,10 @@ def test_damaged_weights_are_refused(damage: str, folder: Path, capsys: Any) -> 
 
 @pytest.mark.parametrize(
     "id2label",
-    [{"1": "a", "2": "b"}, {"0": "a", "2": "b"}, ["a", "b"], "ab", {"0": "pos", "1": "pos"}, 3],
+    [
+        *({"1": "a", "2": "b"}, {"0": "a", "2": "b"}, ["a", "b"], "ab", {"0": "pos", "1": "pos"}),
+        *(3, {}, {"0": "a", "1": None}, {"0": ["a"], "1": "b"}, {"0": {"a": 1}, "1": "b"}),
+    ],
 )
 def test_odd_names_of_classes_are_refused(id2label: Any, folder: Path, capsys: Any) -> None:
     configured(folder, id2label=id2label, label2id=None)

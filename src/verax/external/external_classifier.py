@@ -28,7 +28,15 @@ Texts = Sequence[str | Sequence[str]]
 def class_names(classes: Any) -> list[str]:
     """Return the names of a model's classes as a list: two or more, no two the same."""
     unordered = isinstance(classes, (str, Mapping, Set)) or not isinstance(classes, Iterable)
-    names = [] if unordered else [str(name) for name in classes]
+    given = [] if unordered else list(classes)
+    for name in given:
+        if name is None or (isinstance(name, Iterable) and not isinstance(name, str)):
+            raise VeraxError(
+                f"a class is named {name!r}: give text or numbers, as in classes=['neg', 'pos'] "
+                "(--class-names neg,pos)",
+                code="model.class-names",
+            )
+    names = [str(name) for name in given]
     if len(names) < 2:
         raise VeraxError(
             f"classes is {classes!r}: give a list of two names or more", code="model.class-names"

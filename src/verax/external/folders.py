@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,13 @@ def _from_folder(folder: Path, tokenizer: Any, head: nn.Module | None) -> tuple[
     bars.disable_progress_bar()
     advice = "save model and tokenizer there again with save_pretrained, or download them again"
     try:
-        with foreign_code(
-            f"{folder} cannot be loaded by transformers", advice, code="model.unreadable"
+        with (
+            foreign_code(
+                f"{folder} cannot be loaded by transformers", advice, code="model.unreadable"
+            ),
+            warnings.catch_warnings(),
         ):
+            warnings.simplefilter("ignore")  # of torch, about layers of size 0
             _check_files(folder)
             module, loaded = kind.from_pretrained(
                 folder, use_safetensors=True, output_loading_info=True, **how

@@ -82,7 +82,7 @@ _LAMBDA, _SEED, _VALIDATION = "lambda=", "seed=", "validation_"
 
 
 def lambda_row(lam: float) -> str:
-    """The row of a λ.
+    """Return the name of the row of a λ.
 
     >>> lambda_row(0.1)
     'lambda=0.1'
@@ -91,12 +91,12 @@ def lambda_row(lam: float) -> str:
 
 
 def lambda_of(row: str) -> float:
-    """The λ of a row that `lambda_row` made."""
+    """Return the λ of a row."""
     return float(row.removeprefix(_LAMBDA))
 
 
 def seed_row(seed: int) -> str:
-    """The row of a model that differs from the base only by seed.
+    """Return the name of the row of a model that differs from the base only by seed.
 
     >>> seed_row(3), seed_of("seed=3"), seed_of("mean")
     ('seed=3', 3, None)
@@ -105,7 +105,7 @@ def seed_row(seed: int) -> str:
 
 
 def seed_of(row: str) -> int | None:
-    """The seed of a row that `seed_row` made; None of other rows."""
+    """Return the seed of a row; None for other rows."""
     return int(row.removeprefix(_SEED)) if row.startswith(_SEED) else None
 
 
@@ -221,13 +221,15 @@ COLUMNS = {
 class Adversaries(Result):
     """Adversaries of one base, models that differ from it only by seed, and controls.
 
-    instances  kind (adversary, seed, control), name, lam, seed, split, id, measure, value.
-               Measures: jsd, tvd, same from the base; decision, correct; and of the base, the
-               control of that name: decision, correct, and the document's label, max_weight, items
-    manifest   how they were made
+    Documents of one item have only one attention. They are excluded from JSD in every table, but
+    from no other measure (see `one_item`).
 
-    A document of one item has no other attention: every table leaves it out of JSD, though not out
-    of the rest (see `one_item`).
+    Attributes:
+        instances: one row per model, document and measure: kind (adversary, seed, control), name,
+            lam, seed, split, id, measure, value. Measures are jsd, tvd and same (compared with the
+            base), decision and correct. The base is the control named `base`; its measures are
+            decision, correct, label, max_weight and items.
+        manifest: how the models were trained.
     """
 
     kind, format, remedy = "adversaries", FORMAT, "run the study again"
@@ -250,7 +252,7 @@ class Adversaries(Result):
 
     @property
     def one_item(self) -> int:
-        """Documents of the split with one item, which JSD leaves out."""
+        """The number of documents of one item, which are excluded from JSD."""
         return int((self._only(CONTROL, self.split, BASE)[0]["items"] < 2).sum())
 
     @property
@@ -259,15 +261,16 @@ class Adversaries(Result):
         return bool(self._only(SEED, self.split))
 
     def points(self) -> pd.DataFrame:
-        """A row per λ: the curve.
+        """Return the curve, one row per λ.
 
-        lam, chosen      and whether it is the λ of `chosen`
-        over, seeds      what intervals are over: seeds, with two or more, else documents; how many
-        n, jsd_n         documents of each seed, and those of several items, which JSD is over
-        jsd, tvd, same   from the base: of attentions, of outputs, share of decisions
-        accuracy, f1     by the labels; macro F1 with more than two classes
-        …_low, …_high    of each, its 95% interval
-        validation_jsd, …_tvd, …_same, …_accuracy, …_f1   what λ is chosen by
+        lam, chosen      λ, and whether it is the λ of `chosen`
+        over, seeds      what the intervals are over (seeds if there are several, otherwise
+                         documents), and the number of seeds
+        n, jsd_n         documents per seed, and those of several items, to which JSD applies
+        jsd, tvd, same   distance from the base: of attention, of outputs, share of equal decisions
+        accuracy, f1     macro F1 with more than two classes
+        …_low, …_high    the 95% interval of each
+        validation_jsd, …_tvd, …_same, …_accuracy, …_f1   numbers on validation, which choose λ
         """
         chosen = self.chosen().lam
         rows = []
@@ -284,7 +287,7 @@ class Adversaries(Result):
         return pd.DataFrame(rows)
 
     def chosen(self) -> Chosen:
-        """The λ picked on validation; test documents are not used (see `choose`)."""
+        """Return the λ chosen on validation (see `choose`)."""
         base = self._scored(CONTROL, "validation", BASE).intervals
         curve = []
         for lam in self.lams:
@@ -293,12 +296,12 @@ class Adversaries(Result):
         return choose(curve, base["f1"][0], base["accuracy"][0])
 
     def yardstick(self) -> pd.DataFrame:
-        """A row per measure of the models that differ from the base only by seed.
+        """Return the numbers of the models that differ from the base only by seed, per measure.
 
-        measure          jsd, tvd, same from the base, accuracy, f1
-        mean, low, high  over models with two or more, else over documents; `over` says which
-        models, n        how many, and documents of each, for JSD those of several items; without a
-                         model all else is NaN
+        measure          jsd, tvd and same (compared with the base), accuracy, f1
+        mean, low, high  over models if there are several, otherwise over documents (see `over`);
+                         NaN without a model
+        models, n        the number of models, and of documents per model (of several items for JSD)
         """
         scores = self._scored(SEED, self.split)
         rows = [
@@ -314,7 +317,7 @@ class Adversaries(Result):
         return pd.DataFrame(rows)
 
     def other_seeds(self) -> pd.DataFrame:
-        """A row per model of the yardstick: its seed, and as in `points`, over documents."""
+        """Return the numbers of each model of the yardstick, with intervals over documents."""
         labels = self._only(CONTROL, self.split, BASE)[0]["label"]
         classes = len(self.manifest["classes"])
         rows = [
@@ -325,15 +328,14 @@ class Adversaries(Result):
         return pd.DataFrame(rows)
 
     def against_yardstick(self, test: str = "wilcoxon") -> pd.DataFrame:
-        """A row per λ: the adversaries' JSD less the yardstick's, document by document.
+        """Return the adversaries' JSD minus the yardstick's, paired by document, per λ.
 
-        difference, low, high       mean over documents and its interval; a document's value is its
-                                    mean over seeds first, on either side
-        p, holm                     of the paired test (see `verax.statistics.paired`), and
-                                    corrected for the other λ
-        n, excluded                 documents, and those without a value: of one item, or, without
-                                    a yardstick, all
-        beyond, beyond_low, …_high  share of documents whose adversarial JSD is the larger
+        difference, low, high       mean over documents with its interval; a document's value is its
+                                    mean over seeds
+        p, holm                     of the paired test (see `verax.statistics.paired`), and adjusted
+                                    for the number of λ
+        n, excluded                 documents with and without a value at both
+        beyond, beyond_low, …_high  share of documents where the adversaries' JSD is larger
         """
         other = self._mean_jsd(SEED)
         rows = []
@@ -349,14 +351,14 @@ class Adversaries(Result):
         return table
 
     def by_weight(self) -> pd.DataFrame:
-        """JSD where the base attends sharply, and where it does not (the papers' figures).
+        """Return JSD by the base's decision and largest weight, as in the papers' figures.
 
-        kind, lam       adversary and its λ, or seed, the yardstick
-        decision        the class that the base decides for
-        from, below     the bin of the base's largest weight, in quarters: 0.25 is in the second,
-                        and 1 in the last
-        jsd, low, high  mean over its documents, each its mean over seeds, and its interval
-        n               documents, without those of one item
+        kind, lam       adversary with its λ, or seed for the yardstick
+        decision        the class the base decides for
+        from, below     the bin of the base's largest weight, a quarter wide; 1 is in the last
+        jsd, low, high  mean over documents with its interval; a document's value is its mean over
+                        seeds
+        n               documents of several items
         """
         base = self._only(CONTROL, self.split, BASE)[0]
         bins = np.clip(np.digitize(base["max_weight"], BINS) - 1, 0, len(BINS) - 2)
@@ -380,12 +382,12 @@ class Adversaries(Result):
         return pd.DataFrame(rows)
 
     def controls(self) -> pd.DataFrame:
-        """A row per control, the base first: F1, accuracy, and how far from the base it is.
+        """Return F1, accuracy and the distance from the base of each control, the base first.
 
-        name                           see `control` in `verax.studies.adversary_models`
+        name                           see `control_options` in `verax.studies.adversary_models`
         over, seeds, n, jsd_n          as in `points`
         f1, accuracy, jsd, tvd, same   each with …_low and …_high
-        note                           why a control is not there
+        note                           why a control is missing
         """
         names = dict.fromkeys(m.name for m, _ in self._models if m.kind == CONTROL)
         left_out = self.manifest.get("left_out", {})
@@ -419,7 +421,7 @@ class Adversaries(Result):
 
     @cached_property
     def _models(self) -> dict[tuple[Model, str], pd.DataFrame]:
-        """Documents of each model and split, without the JSD of those of one item."""
+        """Documents of each model and split; JSD is NaN for those of one item."""
         models = by_model(self.instances)
         base = {
             split: documents for (m, split), documents in models.items() if m[:2] == (CONTROL, BASE)
@@ -447,7 +449,7 @@ class Adversaries(Result):
         return scored(self._only(kind, split, name, lam), labels, len(self.manifest["classes"]))
 
     def _mean_jsd(self, kind: str, lam: float | None = None) -> pd.Series:
-        """Each document's mean over seeds; empty without a model."""
+        """Return each document's mean over seeds; empty without a model."""
         models = self._only(kind, self.split, lam=lam)
         if not models:
             return pd.Series(dtype="float64")
@@ -455,7 +457,7 @@ class Adversaries(Result):
 
 
 def check_instances(instances: pd.DataFrame, split: str) -> None:
-    """Raise `SchemaError` where models are not measured on the same documents, beside the base."""
+    """Raise `SchemaError` unless all models are measured on the documents of the base."""
     of_base, each = set(OF_BASE), {}
     for (model, of), documents in by_model(instances).items():
         each[model, of] = set(documents.index)
@@ -480,20 +482,20 @@ def check_instances(instances: pd.DataFrame, split: str) -> None:
 
 
 def load_adversaries(folder: str | Path) -> Adversaries:
-    """What `Adversaries.save` wrote in `folder`."""
+    """Load what `Adversaries.save` wrote to a folder."""
     return Adversaries.load(folder)
 
 
 def summarise(adversaries: Adversaries) -> pd.DataFrame:
-    """Every number that was asked for, as `verax.exams.Verdict.summary` has those of exams.
+    """Return all numbers as rows of a summary, in the format of `verax.exams.Verdict.summary`.
 
-    adversaries           λ by jsd, tvd, same, accuracy, f1, and these on validation
-    adversaries.chosen    the λ picked on validation, and whether it is within (1) or not (0)
-    adversaries.seeds     the same measures of each model of the yardstick, and their mean
-    adversaries.controls  accuracy and F1 of each control, without a value of one left out
+    adversaries           for each λ: jsd, tvd, same, accuracy, f1, and these on validation
+    adversaries.chosen    the λ chosen on validation, and whether it is within (1) or not (0)
+    adversaries.seeds     the same measures for each model of the yardstick, and their mean
+    adversaries.controls  accuracy and F1 of each control
 
-    Shares are in percent. n is documents, for JSD those of several items; with two or more seeds
-    intervals are over these.
+    Shares are in percent; n counts documents, of several items for JSD. Intervals are over seeds if
+    there are several.
     """
     classes = len(adversaries.manifest["classes"])
     cells: list[Cell] = []
@@ -534,7 +536,7 @@ def summarise(adversaries: Adversaries) -> pd.DataFrame:
 
 
 ASKED = ("lams", "seeds", "retrain", "controls")
-"""What a study's cell asks for; its other settings are options of the adversaries."""
+"""Settings of a study's adversaries that are not options of their training."""
 
 
 def left_out_of(hierarchical: bool) -> dict[str, str]:
@@ -549,13 +551,13 @@ def stored_adversaries(
     about: Mapping[str, Any],
     max_tokens: int,
 ) -> Adversaries:
-    """Adversaries of a cell, with the manifest that `run_adversaries` would give them.
+    """Return the adversaries of a cell, with the manifest of `run_adversaries`.
 
     Args:
-        instances: the cell's table of them.
+        instances: the cell's table of adversaries.
         cell: its configuration (`Cell.to_json`).
         about: the manifest of its verdict.
-        max_tokens: the budget it was run with.
+        max_tokens: padded tokens held at once when it was run.
     """
     settings = cell["adversaries"]
     options = {name: value for name, value in settings.items() if name not in ASKED}
@@ -586,9 +588,17 @@ def manifest_of(
     name: str,
     model: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """How adversaries were made.
+    """Return the manifest of adversaries.
 
-    `asked` has lams, seeds, retrain and controls; `name` and `model` are the base's.
+    Args:
+        asked: lams, seeds, retrain and controls.
+        others: name and seed of each given model.
+        split: the split they are measured on.
+        classes: names of the classes.
+        options: options of the adversaries.
+        corpus: record of the corpus.
+        name: name of the base.
+        model: record of the base, with its options.
     """
     left_out = left_out_of(bool(model["options"]["hierarchical"]))
     manifest: dict[str, Any] = {

@@ -60,7 +60,7 @@ def control_title(name: str) -> str:
 
 
 class Model(NamedTuple):
-    """Which model a row is of; λ is an adversary's, and a seed that is not known is None."""
+    """The identity of a model; λ is None except for adversaries, an unknown seed is None."""
 
     kind: str
     name: str
@@ -75,7 +75,7 @@ def measured(
     splits: Sequence[str],
     max_tokens: int,
 ) -> pd.DataFrame:
-    """The columns of `divergences` from the base, and the split, by ids that tell rows apart."""
+    """Return `divergences` from the base on several splits; repeated ids are renumbered."""
     parts = []
     for split in splits:
         documents = corpus.splits[split]
@@ -94,7 +94,7 @@ def measured(
 
 
 def tidied(model: Model, documents: pd.DataFrame) -> pd.DataFrame:
-    """A row per document and measure: beside the base, or of the base and the documents."""
+    """Return one row per document and measure, from what `measured` returned."""
     is_base = model[:2] == (CONTROL, BASE)
     values = documents[OF_BASE if is_base else BESIDE].astype("float64")
     values[["split", "id"]] = documents[["split", "id"]]
@@ -106,7 +106,7 @@ def tidied(model: Model, documents: pd.DataFrame) -> pd.DataFrame:
 
 
 def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """One table of all models, names as categories in the order in which they come."""
+    """Concatenate the tables of models; names become categories in order of appearance."""
     table = pd.concat(list(parts), ignore_index=True)
     for name in ("kind", "name", "split", "measure"):
         words = table[name].astype("object")
@@ -115,7 +115,7 @@ def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def by_model(instances: pd.DataFrame) -> dict[tuple[Model, str], pd.DataFrame]:
-    """(model, split) → its documents by id, a column a measure."""
+    """Return the documents of each (model, split), indexed by id, with a column per measure."""
     labels = ["kind", "name", "lam", "seed", "split"]
     models = {}
     key: Any
@@ -127,7 +127,7 @@ def by_model(instances: pd.DataFrame) -> dict[tuple[Model, str], pd.DataFrame]:
 
 
 MEASURES = ("jsd", "tvd", "same", "accuracy", "f1")
-"""The first three are from the base; F1 is the positive class's, or macro with more than two."""
+"""The first three compare with the base; F1 is of the positive class, or macro F1."""
 
 SEEDS, DOCUMENTS = "seeds", "documents"
 _COLUMNS = {"accuracy": "correct", "f1": "decision"}
@@ -135,12 +135,14 @@ _COLUMNS = {"accuracy": "correct", "f1": "decision"}
 
 @dataclass(frozen=True)
 class Scores:
-    """What models that differ only by seed have in common.
+    """The scores of models that differ only by seed.
 
-    over       what intervals are over: seeds, with two or more, else documents
-    seeds, n   models, and documents of each
-    jsd_n      those of the documents that JSD is over
-    intervals  measure → number and ends, NaN where there is none
+    Attributes:
+        over: what intervals are over: seeds if there are several, otherwise documents.
+        seeds: the number of models.
+        n: documents per model.
+        jsd_n: those of several items, to which JSD applies.
+        intervals: number and ends by measure; NaN if undefined.
     """
 
     over: str
@@ -150,7 +152,7 @@ class Scores:
     intervals: dict[str, Interval]
 
     def row(self) -> dict[str, Any]:
-        """over, seeds, n, jsd_n, and for each measure `jsd`, `jsd_low`, `jsd_high`."""
+        """Return the scores as columns: over, seeds, n, jsd_n, jsd, jsd_low, jsd_high, …"""
         row: dict[str, Any] = {"over": self.over, "seeds": self.seeds}
         row |= {"n": self.n, "jsd_n": self.jsd_n}
         for name, ends in self.intervals.items():
@@ -159,10 +161,14 @@ class Scores:
 
 
 def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> Scores:
-    """Every measure of models given as documents by id (see `by_model`).
+    """Return every measure of models that differ only by seed.
 
-    Over seeds an interval is Student's, from each model's own number, and NaN where these are all
-    the same. All measures lie between 0 and 1, and no interval goes beyond.
+    Intervals over seeds are Student's, clipped to [0, 1], and NaN if all seeds agree.
+
+    Args:
+        models: documents of each model (see `by_model`).
+        labels: labels by id.
+        classes: the number of classes.
     """
     each = [score(documents, labels, classes) for documents in models]
     n = len(models[0]) if models else 0
@@ -180,10 +186,9 @@ def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> S
 
 
 def score(documents: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Interval]:
-    """Every measure of one model with its interval over documents; NaN for one it has not.
+    """Return every measure of one model with its interval over documents; NaN if undefined.
 
-    Student's of a mean, Wilson's of a share of documents, F1's by the delta method. A document
-    without a JSD (see `jsd_of_several`) is left out of it, and of nothing else.
+    Intervals are Student's for means, Wilson's for shares, and by the delta method for F1.
     """
     intervals = {}
     for measure in MEASURES:
@@ -203,10 +208,7 @@ def score(documents: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str,
 
 
 def jsd_of_several(jsd: pd.Series, items: pd.Series) -> pd.Series:
-    """JSD where there are several items, else NaN: one item alone has all weight, whatever is done.
-
-    Its zero would say that attention was left where it was, when there is nowhere else to go.
-    """
+    """Return JSD with NaN for documents of one item, whose attention cannot move."""
     return jsd.where(items.reindex(jsd.index) > 1)
 
 
@@ -215,13 +217,18 @@ _TIE = 1e-12
 
 @dataclass(frozen=True)
 class Chosen:
-    """The λ picked on validation.
+    """The λ chosen on validation; all numbers are means over seeds on validation.
 
-    within                  whether its F1 and its accuracy are both within a point of the base's;
-                            else it is the one that comes closest
-    jsd, f1, accuracy       its own on validation, means over seeds
-    same                    share of validation decisions that are the base's
-    base_f1, base_accuracy  the base's
+    Attributes:
+        lam: the λ.
+        within: whether F1 and accuracy are both within a point of the base's; if False, no λ is,
+            and this one comes closest.
+        jsd: the distance of attention from the base's.
+        f1: F1.
+        accuracy: accuracy.
+        same: the share of decisions that equal the base's.
+        base_f1: the base's F1.
+        base_accuracy: the base's accuracy.
     """
 
     lam: float
@@ -235,13 +242,16 @@ class Chosen:
 
 
 def choose(curve: Sequence[Mapping[str, float]], base_f1: float, base_accuracy: float) -> Chosen:
-    """The largest JSD among those whose F1 and accuracy are the base's less a point at least.
+    """Choose the λ with the largest JSD whose F1 and accuracy are within a point of the base's.
 
-    curve  lam, jsd, f1, accuracy and same on validation, of each λ
+    Accuracy counts as well because a constant `positive` has an F1 of two thirds on balanced
+    classes. If no λ qualifies, the one with the smallest shortfall (the worse of both) is chosen.
+    λ = 0 is chosen only if there is no other; of equal λ, the smallest.
 
-    Both, for a model that says `positive` whatever it reads has an F1 of two thirds. Where there is
-    none, the one whose worse shortfall of the two is smallest. λ = 0 asks for no other attention:
-    it is taken only where there is no other. Of equals, but for rounding, the smallest λ is taken.
+    Args:
+        curve: lam, jsd, f1, accuracy and same on validation for each λ.
+        base_f1: the base's F1.
+        base_accuracy: the base's accuracy.
 
     >>> near = {"lam": 0.1, "jsd": 0.2, "f1": 0.8, "accuracy": 0.8, "same": 0.9}
     >>> far = {"lam": 1.0, "jsd": 0.5, "f1": 0.8, "accuracy": 0.5, "same": 0.5}
@@ -267,7 +277,7 @@ def choose(curve: Sequence[Mapping[str, float]], base_f1: float, base_accuracy: 
 
 
 def _or_least(value: float) -> float:
-    """The value, or −∞ where it is NaN."""
+    """Return the value, or −∞ if it is NaN."""
     return -math.inf if math.isnan(value) else value
 
 
@@ -284,12 +294,12 @@ def seed_variance(
     max_tokens: int = MAX_TOKENS,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Compare every two of these models, document by document.
+    """Compare every two of several models that differ only by seed, document by document.
 
     Args:
-        models: two or more, or folders of saved ones, which differ in nothing but the seed. A
-            strength of grounding that was chosen on validation is a result, and may differ.
-        corpus: by default the one that they were trained on.
+        models: two or more models, or folders of saved ones. A strength of grounding that was
+            chosen on validation may differ.
+        corpus: by default the one they were trained on.
         split: the documents on which models are compared.
         device: auto, cpu, cuda or cuda:1.
         max_tokens: padded tokens held at once.
@@ -298,12 +308,12 @@ def seed_variance(
     Returns:
         A row for each pair of models and document.
 
-    first, second      the seeds of the two; one that is not known is a number that no other has
+    first, second      the seeds of the two models; an unknown seed becomes an unused number
     id, label, items   of the document
-    jsd                Jensen–Shannon divergence of the two attentions, in nats; 0 of one item
-    tvd, same          total variation distance of the two outputs; whether decisions are the same
-    decision, correct  of the second
-    max_weight         the first's largest
+    jsd                Jensen–Shannon divergence of the attentions, in nats; 0 for one item
+    tvd, same          total variation distance of the outputs; whether the decisions agree
+    decision, correct  of the second model
+    max_weight         the largest weight of the first model
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -339,7 +349,7 @@ def seed_variance(
 
 
 def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
-    """Raise an error where models differ in more than the seed, or in nothing; it names what."""
+    """Raise an error if models differ in more than the seed, or do not differ at all."""
     first = entries[0]
     settings = _settings(first)
     for entry in entries[1:]:
@@ -362,7 +372,7 @@ def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
 
 
 def _settings(entry: Entry) -> dict[str, Any]:
-    """All that makes a model what it is, but for its seed."""
+    """Return everything that determines a model except its seed."""
     corpus = entry.record.get("corpus") or {}
     return {
         **(settings_of(entry) or {**entry.options, **made_after(entry)}),
@@ -373,14 +383,14 @@ def _settings(entry: Entry) -> dict[str, Any]:
 
 
 def seeds_of(entries: Sequence[Entry], taken: Collection[int] = ()) -> list[int]:
-    """Their seeds; for one that is not known, the smallest number that is no one's."""
+    """Return the seeds of models; an unknown one becomes the smallest unused number."""
     known = [entry.seed for entry in entries]
     free = (number for number in count() if number not in (*known, *taken))
     return [next(free) if seed is None else seed for seed in known]
 
 
 def several_models(name: str, models: Any) -> list[ModelLike]:
-    """A list of models; one alone is a mistake that a string would hide."""
+    """Return a list of models; a single model, such as a path, is an error."""
     if isinstance(models, (str, Path, AttentionClassifier)):
         raise VeraxError(
             f"{name} is one model: give a list of models, or of folders of them",
@@ -390,7 +400,7 @@ def several_models(name: str, models: Any) -> list[ModelLike]:
 
 
 def model_entry(model: ModelLike, name: str) -> Entry:
-    """What is known of a model before it is loaded; in memory it is called by this name."""
+    """Return what is known of a model before it is loaded; `name` is for models in memory."""
     folder = Path(model) if isinstance(model, (str, Path)) else None
     if folder and not (is_model_folder(folder) or saved_kind(folder) == Verdict.kind):
         raise VeraxError(
@@ -418,5 +428,5 @@ def loaded_model(model: ModelLike, device: str) -> AttentionClassifier:
 
 
 def corpus_of(model: AttentionClassifier, corpus: Corpus | str | Path | None, who: str) -> Corpus:
-    """The corpus given, by name read as the model reads, or the one it was trained on."""
+    """Return the given corpus, tokenized as for the model, or the one it was trained on."""
     return corpus if isinstance(corpus, Corpus) else load_as_read_by(model, corpus, who)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 from made_up_cells import cell
 from running import finished, lasting
 
@@ -27,6 +28,7 @@ from verax.studies import (
     open_study,
     pack,
 )
+from verax.training import train_adversary
 from verax.training.adversary import DEFAULTS
 
 ASKED: dict[str, Any] = {
@@ -111,6 +113,25 @@ def test_progress_and_seconds_tell_of_it(outcome: Finished, told: list[Progresse
     assert phases[-1] == "writing"
     seconds = outcome.facts["seconds"]
     assert set(seconds) == {"train", "examine", "adversaries", "total"}
+
+
+@pytest.mark.slow
+def test_memory_that_runs_out_for_an_adversary_halves_the_cell(
+    opposed: Cell, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets: list[int] = []
+
+    def short_of_memory(*given: Any, **options: Any) -> verax.AttentionClassifier:
+        budgets.append(options["max_tokens"])
+        if len(budgets) == 1:
+            raise torch.OutOfMemoryError("no memory")
+        return train_adversary(*given, **options)
+
+    monkeypatch.setattr("verax.studies.adversary_models.train_adversary", short_of_memory)
+    asked = {**ASKED, "retrain": [], "controls": False}
+    event = finished(perform(Job(replace(opposed, adversaries=asked)), small, device="cpu"))
+    assert event.facts["halved"]
+    assert budgets == [MAX_TOKENS, *[MAX_TOKENS // 2] * 2]
 
 
 @pytest.mark.slow

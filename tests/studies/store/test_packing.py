@@ -257,7 +257,7 @@ def test_packed_studies_are_opened_elsewhere(study: Path, tmp_path: Path) -> Non
     for path in (tmp_path / "packed").iterdir():
         filesystem.pipe(f"{folder}/{path.name}", path.read_bytes())
     pd.testing.assert_frame_equal(
-        open_study(folder, filesystem).table("single_made"),
+        open_study(folder, filesystem=filesystem).table("single_made"),
         open_study(study).table("single_made"),
         check_categorical=False,
     )

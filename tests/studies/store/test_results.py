@@ -127,7 +127,7 @@ def test_what_is_not_done_says_why(found: StudyResults) -> None:
 def test_a_study_opens_on_every_filesystem(kind: str, tmp_path: Path) -> None:
     folder, filesystem = PLACES[kind](tmp_path)
     made_up_store(folder, [PLAIN, SECOND], filesystem=filesystem)
-    found = open_study(folder, filesystem)
+    found = open_study(folder, filesystem=filesystem)
     assert found.table("single_made")["seed"].tolist() == [0, 0, 0, 1, 1, 1]
 
 

@@ -89,7 +89,7 @@ def run_study(
     study = with_hardware(study, hardware)
     folder = study.name if folder is None else folder
     run(study, folder, filesystem, budget, retry_failed, watcher, progress)
-    return open_study(folder, filesystem)
+    return open_study(folder, filesystem=filesystem)
 
 
 def hardware_of(engine: str, **fields: Any) -> tuple[Hardware, bool]:
@@ -157,7 +157,7 @@ def run_studies(
     run_several(
         chosen, filesystem, budget, retry_failed=retry_failed, progress=progress, order=order
     )
-    return [open_study(folder, filesystem) for _, folder in chosen]
+    return [open_study(folder, filesystem=filesystem) for _, folder in chosen]
 
 
 def with_hardware(study: Study, fields: Mapping[str, Any]) -> Study:

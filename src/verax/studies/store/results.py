@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
 from verax.schema import Columns, SchemaError
+from verax.statistics import SeedMean
 from verax.studies.adversaries import COLUMNS as OF_ADVERSARIES
 from verax.studies.adversaries import NAME as ADVERSARIES
 from verax.studies.adversaries import Adversaries, check_instances, stored_adversaries
@@ -49,26 +50,67 @@ _FOLLOWS = {"fingerprint"}
 
 
 def open_study(
-    folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None, *, every: bool = False
+    folder: str | os.PathLike[str] | StorageFolder,
+    *further: str | os.PathLike[str] | StorageFolder,
+    filesystem: Any = None,
+    every: bool = False,
 ) -> StudyResults:
     """Open the results of a study, packed or not, as they are now.
 
     Args:
         folder: a path, a URL such as s3://bucket/study, or a path in `filesystem`.
+        further: more folders, whose cells are added. A cell that several folders have counts once.
         filesystem: an object of fsspec or of pyarrow.fs.
         every: also take cells of the folder that the study does not list any more.
 
     Returns:
         Its cells, tables, verdicts and models.
     """
-    where = storage_folder(folder, filesystem)
+    sources = [_source(storage_folder(one, filesystem)) for one in (folder, *further)]
+    return StudyResults(JoinedSource(sources) if further else sources[0], every)
+
+
+def _source(where: StorageFolder) -> Source:
     source = open_source(where)
     if "function" in source.resolved:
         raise VeraxError(
             f"{where.shown} holds a grid of a function: open it with verax.open_grid",
             code="result.wrong-kind",
         )
-    return StudyResults(source, every)
+    return source
+
+
+class JoinedSource(Source):
+    """The cells of several folders. The first folder that has finished a cell provides it."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        first = sources[0]
+        self.shown = ", ".join(source.shown for source in sources)
+        self.format, self.about = first.format, first.about
+        names = dict.fromkeys(str(source.resolved["name"]) for source in sources)
+        cells = {k: c for source in reversed(sources) for k, c in source.resolved["cells"].items()}
+        self.resolved = {**first.resolved, "name": ", ".join(names), "cells": cells}
+        self.states, self._owner = {}, {}
+        for source in sources:
+            for key, state in source.states.items():
+                known = self.states.get(key)
+                if known is None or (known.status != DONE and state.status == DONE):
+                    self.states[key], self._owner[key] = state, source
+
+    def text(self) -> str:
+        return next(iter(self._owner.values())).text()
+
+    def files(self, key: str) -> list[str]:
+        return self._owner[key].files(key)
+
+    def file(self, key: str, name: str) -> bytes:
+        return self._owner[key].file(key, name)
+
+    def table(self, key: str, name: str) -> pa.Table:
+        return self._owner[key].table(key, name)
+
+    def schema(self, key: str, name: str) -> pa.Schema:
+        return self._owner[key].schema(key, name)
 
 
 class StudyResults(Shown):
@@ -154,6 +196,66 @@ class StudyResults(Shown):
     def summary(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every number of every cell's verdict with its interval."""
         return self.table("summary", columns)
+
+    def numbers(
+        self, id: str, by: str | Sequence[str] | None = None, **where: Any
+    ) -> dict[tuple[Any, ...], SeedMean]:
+        """Return the mean over seeds of a number, for each configuration.
+
+        Args:
+            id: of the number, as `verax exams --ids` lists it, with the id of a row in place of
+                `*`: "replacement.uniform.delta_f1".
+            by: the columns of the configuration that make a group; by default those in which the
+                chosen cells differ, but for the seed.
+            where: columns and their values, as `select` takes them.
+
+        Returns:
+            The values of the columns of `by` → the mean with its interval and the keys of its
+            cells.
+
+        Raises:
+            VeraxError: no chosen cell has the number, or two cells of a group have the same seed.
+        """
+        keys = self.select(**where)
+        summary = self.summary([])
+        parts = (summary[name].astype(str) for name in ("table", "row", "column"))
+        ids = [".".join(part) for part in zip(*parts, strict=True)]
+        rows = summary[np.array(ids, dtype=object) == id].drop_duplicates("cell").set_index("cell")
+        keys = [key for key in keys if key in rows.index]
+        if not keys:
+            raise VeraxError(
+                f"no cell has a number {id!r}: {nearest(id, set(ids))}", code="result.unknown-name"
+            )
+        cells = self._configuration.set_index("cell").loc[keys]
+        if by is None:
+            by = [name for name in self.differing(keys) if name not in ("seed", *_FOLLOWS)]
+        names = [by] if isinstance(by, str) else list(by)
+        for name in names:
+            if name not in cells:
+                raise VeraxError(
+                    f"unknown column {name!r}: {nearest(name, cells.columns)}",
+                    code="result.unknown-name",
+                )
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for key in cells.sort_values("seed", kind="stable").index:
+            values: Iterator[Any] = (cells.at[key, name] for name in names)
+            group = tuple(None if pd.isna(value) else value for value in values)
+            groups.setdefault(group, []).append(key)
+        found = {}
+        for group, own in groups.items():
+            if cells.loc[own, "seed"].duplicated().any():
+                differing = ", ".join(n for n in self.differing(own) if n != "seed")
+                raise VeraxError(
+                    f"cells of one group have the same seed: they differ in {differing}; name it "
+                    "in by, or choose one of its values",
+                    code="result.incomparable",
+                )
+            chosen = rows.loc[own]
+            interval = (float(chosen["low"].iloc[0]), float(chosen["high"].iloc[0]))
+            found[group] = SeedMean.of(
+                chosen["value"].astype(float).tolist(), own, int(chosen["n"].max()), interval
+            )
+        return found
 
     def summary_of(self, key: str) -> pd.DataFrame:
         """Every number of one cell's verdict with its interval."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import pandas as pd
 import pytest
+
+import verax
+from support.errors import raises
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
@@ -68,3 +73,29 @@ def test_an_unknown_check_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         script("audit").main(["whell"])
     assert "unknown check 'whell'; expected one of: first use" in capsys.readouterr().err
+
+
+def test_stored_cells_get_the_keys_of_their_configurations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rekey = script("rekey")
+    stored = SCRIPTS.parent / "results" / "meister-2021" / "probes" / "one-head"
+    shutil.copytree(stored, tmp_path / "pack")
+    keys = verax.open_study(stored).done
+    (tmp_path / "page.md").write_text(f"{keys[0][:8]} {keys[0]} {keys[1]}.")
+    *files, first = sorted(tmp_path.rglob("*.*"), key=lambda path: path.name == "cells.parquet")
+    before, cells = {path: path.read_bytes() for path in files}, pd.read_parquet(first)
+    others = {key: f"{number:016x}" for number, key in enumerate(keys)}
+    assert all(rekey.replace(path, others) for path in (*files, first))
+    with raises("result.damaged", others[keys[0]]):
+        verax.open_study(tmp_path / "pack")
+    rekey.main([tmp_path])
+    assert f"{len(keys)} of {len(keys)} keys changed, in 4 files" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in files} == before
+    pd.testing.assert_frame_equal(pd.read_parquet(first), cells)
+    assert verax.open_study(tmp_path / "pack").done == keys
+    once = first.read_bytes()
+    rekey.main([tmp_path])
+    assert f"0 of {len(keys)} keys changed, in 0 files" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in files} == before
+    assert first.read_bytes() == once

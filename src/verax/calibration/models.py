@@ -233,7 +233,10 @@ def examined(
     kept = [_is_kept(*cell) for cell in cells]
     manifest = verdicts[0].manifest
     about = {"words": manifest["words"], "labels": json.dumps(manifest.get("labels") or {})}
-    return frame[kept].reset_index(drop=True), about
+    frame = frame[kept].reset_index(drop=True)
+    ends = ["value", "low", "high"]
+    frame[ends] = frame[ends].astype("float64").round(10)  # equal shares are ties in an AUROC
+    return frame, about
 
 
 def _is_kept(exam: str, table: str, row: str) -> bool:

@@ -10,6 +10,7 @@ from verax.errors import VeraxError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "papers": ("research.papers.command", "run published papers again, and judge their claims"),
+    "mimic": ("research.papers.mimic", "make the clinical corpora of the papers from MIMIC-III"),
     "audit": ("research.audits.run", "train and examine real models, and write a page about them"),
     "calibrate": (
         "research.calibration.run",

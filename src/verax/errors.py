@@ -275,10 +275,6 @@ CODES = {
     "corpus.empty-split": (
         "The chosen split has no documents. Choose another split, or supply documents for it."
     ),
-    "corpus.incomplete": (
-        "The tables of MIMIC-III are incomplete or do not belong together. Put all tables of one "
-        "version into the folder."
-    ),
     "corpus.missing-column": (
         "A table lacks a column that is to be read. Name the column with the option in the message."
     ),

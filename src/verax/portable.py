@@ -32,8 +32,8 @@ def file_name(path: str) -> str:
 def corpus_name(name: str) -> str:
     """Return a corpus's name without folders; `owner/name` is a dataset of the hub.
 
-    >>> corpus_name("mimic_anemia:/my/mimic"), corpus_name("~/reviews.csv"), corpus_name("a/b")
-    ('mimic_anemia:mimic', 'reviews.csv', 'a/b')
+    >>> corpus_name("~/reviews.csv"), corpus_name("a/b")
+    ('reviews.csv', 'a/b')
     >>> corpus_name("/my/8:30.csv"), corpus_name(r"C:\\my\\reviews.csv")
     ('8:30.csv', 'reviews.csv')
     >>> corpus_name("my/reviews.csv"), corpus_name("../my/reviews"), corpus_name("./reviews")

@@ -16,11 +16,10 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
-    "corpora": "mimic reviews",  # conftest, mimic
+    "corpora": "reviews",  # conftest
     "corpora.assembling": "assemble",  # assembling, corpus, hub
     "corpora.encoded": "EncodedDocuments encode",  # adversary, classifier, conftest, …
     "corpora.files": "is_corpus_folder read_folder read_table",  # corpus_files
-    "corpora.mimic": "_ROWS=@MIMIC_ROWS",  # mimic
     "corpora.planted": "Planted evidence_word",  # key_rule, option_values, planted
     "corpora.ragged": "Ragged",  # leave_one_out, plausibility_overlap, rationales
     "corpora.rationales": "joined_places places_in united",  # rationales

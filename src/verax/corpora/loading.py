@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from verax.corpora import mimic, planted, reviews
+from verax.corpora import planted, reviews
 from verax.corpora.assembling import assemble
 from verax.corpora.corpus import Corpus
 from verax.corpora.files import (
@@ -57,8 +57,6 @@ def load_corpus(source: Source, **options: Unpack[LoadKeywords]) -> Corpus:
             - the path of a CSV, TSV, JSONL or Parquet file, which may have a column `split`;
             - the path of a folder of `train`, `validation` and `test` files;
             - the name of such a folder in `$VERAX_DATA`;
-            - `mimic_diabetes` or `mimic_anemia`, from the tables of your own MIMIC-III in
-              `$VERAX_DATA/mimic3`, or in a folder as in `mimic_anemia:/my/mimic`;
             - a dataset `owner/name` of the Hugging Face hub (extra `hf`);
             - a DataFrame with the columns of a file, or a dict of split → DataFrame;
             - `(texts, labels)`, two lists, or `texts` alone, which have no labels.
@@ -138,8 +136,6 @@ def _loaded(source: Source, options: Mapping[str, Any], cut: bool | None, **how:
         tables = {"train": reviews.read_reviews(name)}
         return assemble(name, tables, _with_fixed_cut(name, settings))
     folder = _folder(name)
-    if name.partition(":")[0] in mimic.CLASSES and not (folder and is_corpus_folder(folder)):
-        return _load_mimic(name, settings)
     if folder is not None:
         tables = read_folder(folder, settings.encoding, _needed(settings))
         order = class_order(folder)
@@ -220,12 +216,8 @@ def recorded_config(corpus: Corpus) -> dict[str, Any]:
     """
     config = {name: value for name, value in corpus.config.items() if value is not None}
     name = config.get("corpus")
-    if isinstance(name, str):
-        task, colon, place = name.partition(":")
-        if colon and task in mimic.CLASSES and place:
-            config["corpus"] = f"{task}:{Path(place).expanduser().absolute()}"
-        elif (path := _path_of(name)) is not None:
-            config["corpus"] = str(path.absolute())
+    if isinstance(name, str) and (path := _path_of(name)) is not None:
+        config["corpus"] = str(path.absolute())
     return {**config, "fingerprint": corpus.fingerprint}
 
 
@@ -256,8 +248,6 @@ def known_corpora() -> list[str]:
             "another folder, or unset it",
             code="file.unreadable",
         ) from error
-    if mimic.is_there(data / mimic.FOLDER):
-        names |= set(mimic.CLASSES)
     return [*BUILT_IN, *sorted(names)]
 
 
@@ -296,7 +286,7 @@ def _read(name: str, options: CorpusOptions) -> pd.DataFrame:
             "its method save and name that folder",
             code="corpus.not-named",
         )
-    valid = {*known_corpora(), *mimic.CLASSES}
+    valid = known_corpora()
     advice = nearest(name, valid)
     if _data_folder() is None:
         expected = f"a folder $VERAX_DATA/{name} is expected, and VERAX_DATA is not set"
@@ -332,27 +322,6 @@ def _with_fixed_cut(name: str, settings: CorpusOptions) -> CorpusOptions:
             code="option.not-applicable",
         )
     return settings
-
-
-def _load_mimic(name: str, settings: CorpusOptions) -> Corpus:
-    task, colon, place = name.partition(":")
-    data = None if colon else _data_folder()
-    if place:
-        folder = Path(place).expanduser()
-    elif data:
-        folder = data / mimic.FOLDER
-    else:
-        raise VeraxError(
-            f"corpus {name!r} needs your own copy of MIMIC-III: put its tables into "
-            f"$VERAX_DATA/{mimic.FOLDER}, or name their folder, as in {task}:/path/to/mimic-iii",
-            code="corpus.not-at-hand",
-        )
-    if mimic.has_fixed_cut(task, folder):
-        settings = _with_fixed_cut(task, settings)
-    tables, notes = mimic.read_mimic(task, folder, settings)
-    corpus = assemble(task, tables, settings, mimic.CLASSES[task])
-    config = {**corpus.config, "corpus": name}
-    return replace(corpus, config=config, notes=(*notes, *corpus.notes))
 
 
 def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:

@@ -383,8 +383,8 @@ def _by_name(rng: random.Random, samples: Samples, folder: Path, rows: Rows) -> 
                 " ",
             ),
             *(
-                "mimic_anemia:",
-                "mimic_anemia:/nope",
+                "reviews:",
+                "reviews:/nope",
                 "~nobody/x.csv",
                 "a/b",
                 "file:///x",

@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import train_test_split
 
-from support.errors import raises, refused
-from support.internals import MIMIC_ROWS, mimic
-from verax.cli import main
-from verax.corpora import BUILT_IN, Corpus, known_corpora, load_corpus
+from research.__main__ import main
+from research.papers import mimic
+from research.papers.mimic import normalise, read_mimic
+from support.errors import raises
+from verax.corpora import Corpus, load_corpus
 
 DIAGNOSES = ["ROW_ID", "SUBJECT_ID", "HADM_ID", "SEQ_NUM", "ICD9_CODE"]
 NOTES = [
@@ -25,8 +26,6 @@ NOTES = [
 ]
 HEAD = ",".join(NOTES) + "\n"
 CODES = {"no": ["4019", "25002"], "yes": ["25000"], "acute": ["2851"], "chronic": ["28521"]}
-
-pytestmark = pytest.mark.usefixtures("alone")
 
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -103,7 +102,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_diabetes_is_the_code_250_00_and_the_lists_are_its_splits(small: Path) -> None:
-    corpus = load_corpus(f"mimic_diabetes:{small}")
+    corpus = read_mimic("mimic_diabetes", small)
     assert corpus.classes == ["no", "yes"]
     assert [len(d) for d in corpus.splits.values()] == [20, 5, 5]
     assert corpus.validation.ids.tolist() == list(range(120, 125))
@@ -113,7 +112,7 @@ def test_diabetes_is_the_code_250_00_and_the_lists_are_its_splits(small: Path) -
 
 def test_the_lists_choose_the_admissions(small: Path) -> None:
     lists(small, range(100, 110), range(110, 114), [114, 115, 999])
-    corpus = load_corpus(f"mimic_diabetes:{small}")
+    corpus = read_mimic("mimic_diabetes", small)
     assert sorted(everything(corpus)) == list(range(100, 116))
     assert "1 admissions of the lists have no diagnosis: left out" in corpus.notes
     assert "14 summaries of admissions outside the task left out" in corpus.notes
@@ -124,7 +123,7 @@ def test_codes_are_read_with_and_without_their_point(tmp_path: Path, code: str) 
     rows = diagnoses(["chronic"] * 20 + ["acute"] * 20)
     rows += [[0, 5, 500, 1, "V2851"], [0, 5, 501, 1, "E2851"], [0, 5, 502, 1, "4019"]]
     rows = [[*row[:4], code if row[4] == "2851" else row[4]] for row in rows]
-    corpus = load_corpus(f"mimic_anemia:{tables(tmp_path, rows)}")
+    corpus = read_mimic("mimic_anemia", tables(tmp_path, rows))
     labels = [label for _, label in everything(corpus).values()]
     assert (labels.count("acute"), labels.count("chronic")) == (20, 20)
 
@@ -132,7 +131,7 @@ def test_codes_are_read_with_and_without_their_point(tmp_path: Path, code: str) 
 def test_anemia_is_chronic_or_acute_and_never_both(tmp_path: Path) -> None:
     rows = diagnoses(["acute", "chronic"] * 20)
     rows += [[0, 5, 500, 1, "2851"], [0, 5, 500, 2, "28529"], [0, 6, 501, 1, ""]]
-    corpus = load_corpus(f"mimic_anemia:{tables(tmp_path, rows)}")
+    corpus = read_mimic("mimic_anemia", tables(tmp_path, rows))
     assert corpus.classes == ["chronic", "acute"]
     assert sorted(everything(corpus)) == list(range(100, 140))
     assert "1 admissions with both acute and chronic anemia left out" in corpus.notes
@@ -145,7 +144,7 @@ def test_anemia_is_drawn_as_jain_and_wallace_draw_it(tmp_path: Path) -> None:
     patients, admissions = random.permutation(90), 100 + random.permutation(90)
     label = np.where(random.random(90) < 0.6, "acute", "chronic")
     rows = [[0, p, a, 1, CODES[c][0]] for p, a, c in zip(patients, admissions, label, strict=True)]
-    corpus = load_corpus(f"mimic_anemia:{tables(tmp_path, [[*map(_plain, r)] for r in rows])}")
+    corpus = read_mimic("mimic_anemia", tables(tmp_path, [[*map(_plain, r)] for r in rows]))
 
     frame = pd.DataFrame({"p": patients, "a": admissions, "t": label == "acute"})
     data = frame.sort_values(["t", "p", "a"]).reset_index(drop=True)
@@ -179,7 +178,7 @@ def test_a_document_is_reports_then_addenda_by_date(small: Path) -> None:
         *(note(i, f"plain text {chr(97 + i - 103)}") for i in range(103, 130)),
     ]
     tables(small, diagnoses(["no", "yes"] * 15), notes)
-    corpus = load_corpus(f"mimic_diabetes:{small}")
+    corpus = read_mimic("mimic_diabetes", small)
     text, _ = everything(corpus)[100]
     assert text == (
         'first report; Second report, of "two" Same day. Early addendum. Late addendum.'
@@ -209,28 +208,28 @@ def test_a_document_is_reports_then_addenda_by_date(small: Path) -> None:
     ],
 )
 def test_notes_are_normalised(raw: str, normal: str) -> None:
-    found = mimic.normalise(raw)
+    found = normalise(raw)
     assert found.removeprefix("seen by ") == normal
-    assert mimic.normalise(found) == found
+    assert normalise(found) == found
 
 
-def test_each_mark_is_one_token_whatever_the_tokeniser(small: Path) -> None:
+def test_each_mark_is_one_token_whatever_the_tokeniser(small: Path, tmp_path: Path) -> None:
     text = "Dr. [**Last Name (NI) 3**] gave 5mg"
     tables(small, diagnoses(["no", "yes"] * 15), [note(i, text) for i in range(100, 130)])
+    read_mimic("mimic_diabetes", small).save(saved := tmp_path / "saved")
     for tokeniser, tokens in (
         ("words", ["dr", ".", "deid", "gave", "qqq"]),
         ("whitespace", ["dr.", "deid", "gave", "qqq"]),
     ):
-        corpus = load_corpus(f"mimic_diabetes:{small}", tokeniser=tokeniser)
-        assert corpus.test.tokens[0] == tokens
-    assert load_corpus(f"mimic_diabetes:{small}", lowercase=False).test.tokens[0][0] == "Dr"
+        assert load_corpus(saved, tokeniser=tokeniser).test.tokens[0] == tokens
+    assert load_corpus(saved, lowercase=False).test.tokens[0][0] == "Dr"
 
 
 def test_zipped_files_and_lower_case_names_read_alike(small: Path, tmp_path: Path) -> None:
-    plain = load_corpus(f"mimic_diabetes:{small}")
+    plain = read_mimic("mimic_diabetes", small)
     other = tables(tmp_path / "other", diagnoses(["no", "yes"] * 15), suffix=".csv.gz")
     lists(other, range(100, 120), range(120, 125), range(125, 130))
-    zipped = load_corpus(f"mimic_diabetes:{other}")
+    zipped = read_mimic("mimic_diabetes", other)
     for path in list(other.iterdir()):
         if path.suffix == ".gz":
             content = gzip.decompress(path.read_bytes()).decode()
@@ -239,7 +238,7 @@ def test_zipped_files_and_lower_case_names_read_alike(small: Path, tmp_path: Pat
                 gzip.compress((header.lower() + "\n" + rest).encode())
             )
             path.unlink()
-    lower = load_corpus(f"mimic_diabetes:{other}")
+    lower = read_mimic("mimic_diabetes", other)
     assert plain.fingerprint == zipped.fingerprint == lower.fingerprint
     assert plain.notes == zipped.notes == lower.notes
 
@@ -249,110 +248,65 @@ def test_notes_of_one_admission_may_stand_in_different_chunks(
 ) -> None:
     notes = [note(i, f"part {part},\n of {i}") for part in "ab" for i in range(100, 130)]
     tables(small, diagnoses(["no", "yes"] * 15), notes)
-    whole = load_corpus(f"mimic_diabetes:{small}")
-    monkeypatch.setattr(MIMIC_ROWS, 7)
-    assert load_corpus(f"mimic_diabetes:{small}").fingerprint == whole.fingerprint
+    whole = read_mimic("mimic_diabetes", small)
+    monkeypatch.setattr(mimic, "_ROWS", 7)
+    assert read_mimic("mimic_diabetes", small).fingerprint == whole.fingerprint
     assert whole.train.texts[0] == "part a, of qqq part b, of qqq"
 
 
 def test_admissions_written_as_decimals_are_the_same(small: Path) -> None:
-    whole = load_corpus(f"mimic_diabetes:{small}")
+    whole = read_mimic("mimic_diabetes", small)
     path = small / "NOTEEVENTS.csv"
     table = pd.read_csv(path, dtype=str, na_filter=False)
     table["HADM_ID"] = table["HADM_ID"] + ".0"
     table.to_csv(path, index=False)
-    assert load_corpus(f"mimic_diabetes:{small}").fingerprint == whole.fingerprint
+    assert read_mimic("mimic_diabetes", small).fingerprint == whole.fingerprint
 
 
 def test_without_lists_patients_are_never_parted(tmp_path: Path) -> None:
     folder = tables(tmp_path, diagnoses(["no", "yes", "no", "no"] * 60, each=3))
-    corpus = load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.25)
+    corpus = read_mimic("mimic_diabetes", folder, test=0.25)
     assert sorted(everything(corpus)) == list(range(100, 340))
     assert [len(d) for d in corpus.splits.values()] == [156, 24, 60]
     patients = [set((d.ids - 100) // 3) for d in corpus.splits.values()]
     assert not patients[0] & patients[1] | patients[0] & patients[2] | patients[1] & patients[2]
     assert any("not the documents or splits of Jain & Wallace" in n for n in corpus.notes)
-    again = load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.25)
+    again = read_mimic("mimic_diabetes", folder, test=0.25)
     assert again.fingerprint == corpus.fingerprint
-    other = load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.25, split_seed=1)
+    other = read_mimic("mimic_diabetes", folder, test=0.25, seed=1)
     assert set(other.test.ids) != set(corpus.test.ids)
     with raises("option.conflict"):
-        load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.5, validation_fraction=0.5)
-
-
-def test_the_corpus_options_apply_and_config_loads_it_again(small: Path) -> None:
-    name = f"mimic_diabetes:{small}"
-    corpus = load_corpus(name, limit=3, labels={"yes": "diabetes", "no": "none"}, max_length=50)
-    assert corpus.name == "mimic_diabetes"
-    assert corpus.classes == ["diabetes", "none"]
-    assert [len(d) for d in corpus.splits.values()] == [3, 3, 3]
-    config = dict(corpus.config)
-    again = load_corpus(config.pop("corpus"), **config)
-    assert again.fingerprint == corpus.fingerprint
-    assert again.notes == corpus.notes
+        read_mimic("mimic_diabetes", folder, test=0.5, validation=0.5)
 
 
 def test_fixed_splits_cannot_be_changed(small: Path) -> None:
     for task in ("mimic_diabetes", "mimic_anemia"):
         with raises("option.not-applicable", task):
-            load_corpus(f"{task}:{small}", split_seed=1)
+            read_mimic(task, small, seed=1)
         with raises("option.not-applicable", task):
-            load_corpus(f"{task}:{small}", test_fraction=0.2)
+            read_mimic(task, small, test=0.2)
 
 
-def test_the_data_folder_is_looked_into(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VERAX_DATA", str(small.parent))
-    assert known_corpora() == [*BUILT_IN, "mimic_anemia", "mimic_diabetes"]
-    corpus = load_corpus("mimic_diabetes")
-    assert corpus.config["corpus"] == "mimic_diabetes"
-    assert corpus.fingerprint == load_corpus(f"mimic_diabetes:{small}").fingerprint
-    (small / "NOTEEVENTS.csv").unlink()
-    assert known_corpora() == list(BUILT_IN)
-
-
-def test_a_saved_corpus_of_that_name_is_read_instead(
-    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_command_writes_a_corpus_that_is_read_by_its_name(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("VERAX_DATA", str(small.parent))
-    corpus = load_corpus("mimic_diabetes")
-    saved = str(small.parent / "mimic_diabetes")
-    assert main(["corpora", "mimic_diabetes", "--save", saved]) == 0
-    assert capsys.readouterr().err == ""
-    (small / "NOTEEVENTS.csv").write_text("no longer read")
-    assert load_corpus("mimic_diabetes").fingerprint == corpus.fingerprint
-    assert known_corpora() == [*BUILT_IN, "mimic_anemia", "mimic_diabetes"]
-
-
-def test_a_folder_of_that_name_that_is_no_corpus_is_not_in_the_way(small: Path) -> None:
-    Path("mimic_diabetes").mkdir(exist_ok=True)  # such as a saved model
-    with raises("corpus.not-at-hand"):
-        load_corpus("mimic_diabetes")
-    assert len(load_corpus(f"mimic_diabetes:{small}").train) == 20
-
-
-def test_what_is_missing_is_told(
-    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("mimic_anemia", "mimic_anemia:"):
-        with raises("corpus.not-at-hand", "$VERAX_DATA"):
-            load_corpus(name)
-    with raises("corpus.unknown", "mimic_anaemia"):
-        load_corpus("mimic_anaemia")
-    with raises("corpus.not-at-hand", "DIAGNOSES_ICD.csv"):
-        load_corpus("mimic_anemia:/no/such")
-    (small / "NOTEEVENTS.csv").unlink()
-    with raises("corpus.not-at-hand", "NOTEEVENTS.csv"):
-        load_corpus(f"mimic_diabetes:{small}")
+    made = read_mimic("mimic_diabetes", small)
+    out = str(tmp_path / "mimic_diabetes")
+    assert main(["mimic", "mimic_diabetes", str(small), "--out", out]) == 0
+    assert made.notes[0] in capsys.readouterr().out
     monkeypatch.setenv("VERAX_DATA", str(tmp_path))
-    with raises("corpus.not-at-hand", "NOTEEVENTS.csv"):
-        load_corpus("mimic_diabetes")
+    corpus = load_corpus("mimic_diabetes")
+    assert corpus.fingerprint == made.fingerprint
+    assert corpus.classes == ["no", "yes"]
 
 
-def test_the_command_line_says_it_in_one_line(
-    small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_table_is_one_line(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with raises("corpus.not-at-hand", "DIAGNOSES_ICD.csv"):
+        read_mimic("mimic_anemia", Path("/no/such"))
     (small / "NOTEEVENTS.csv").unlink()
-    refused(["corpora", f"mimic_diabetes:{small}"], "corpus.not-at-hand", "mimic_diabetes")
+    with raises("corpus.not-at-hand", "NOTEEVENTS.csv"):
+        read_mimic("mimic_diabetes", small)
+    assert main(["mimic", "mimic_diabetes", str(small), "--out", str(small / "out")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -368,13 +322,13 @@ def test_the_command_line_says_it_in_one_line(
             (HEAD + ",".join("abcdefghijk") + "\n" + ",".join("abcdefghijkl")).encode(),
             ("file.unreadable", "11"),
         ),
-        (HEAD.encode(), ("corpus.incomplete",)),
+        (HEAD.encode(), ("corpus.empty",)),
     ],
 )
 def test_a_broken_table_is_one_line(small: Path, content: bytes, expected: tuple[str, ...]) -> None:
     (small / "NOTEEVENTS.csv").write_bytes(content)
     with raises(*expected) as error:
-        load_corpus(f"mimic_diabetes:{small}")
+        read_mimic("mimic_diabetes", small)
     assert "\n" not in str(error.value)
 
 
@@ -384,24 +338,23 @@ def test_a_zip_cut_short_is_one_line(small: Path) -> None:
     for content in (whole[: len(whole) // 2], b"no zip at all"):
         (small / "NOTEEVENTS.csv.gz").write_bytes(content)
         with raises("file.unreadable") as error:
-            load_corpus(f"mimic_diabetes:{small}")
+            read_mimic("mimic_diabetes", small)
         assert "\n" not in str(error.value)
 
 
 def test_lists_are_checked(small: Path) -> None:
-    name = f"mimic_diabetes:{small}"
     (small / "dev_50_hadm_ids.csv").write_text("hadm_id\n120\n")
     with raises("file.malformed", "dev_50_hadm_ids.csv", "1"):
-        load_corpus(name)
+        read_mimic("mimic_diabetes", small)
     (small / "dev_50_hadm_ids.csv").write_text("100\n120\n")
     with raises("file.malformed", "100"):
-        load_corpus(name)
+        read_mimic("mimic_diabetes", small)
     (small / "dev_50_hadm_ids.csv").unlink()
-    with raises("corpus.incomplete", "dev_50_hadm_ids.csv"):
-        load_corpus(name)
+    with raises("corpus.not-at-hand", "dev_50_hadm_ids.csv"):
+        read_mimic("mimic_diabetes", small)
 
 
 def test_too_few_to_draw_from_is_told(tmp_path: Path) -> None:
     folder = tables(tmp_path, diagnoses(["acute", "acute", "acute", "chronic"]))
-    with raises("corpus.incomplete"):
-        load_corpus(f"mimic_anemia:{folder}")
+    with raises("corpus.too-small"):
+        read_mimic("mimic_anemia", folder)

@@ -1,8 +1,12 @@
 """`mimic_diabetes` and `mimic_anemia`: Jain & Wallace's clinical tasks, from your own MIMIC-III.
 
 PhysioNet lends MIMIC-III to credentialed people only, so the tables are read from a folder of
-yours: NOTEEVENTS and DIAGNOSES_ICD, .csv or .csv.gz, as PhysioNet gives them. The recipe is that of
-Jain & Wallace's released code, where it and their paper differ:
+yours: NOTEEVENTS and DIAGNOSES_ICD, .csv or .csv.gz, as PhysioNet gives them. The command writes
+a corpus that `verax.load_corpus`, studies and papers read by its name:
+
+    python -m research mimic mimic_anemia /path/to/mimic-iii --out $VERAX_DATA/mimic_anemia
+
+The recipe is that of Jain & Wallace's released code, where it and their paper differ:
 
 - a document is one admission: its discharge summaries, those marked as errors left out, reports
   before addenda, each by date and then by row, joined by a blank; admissions without a diagnosis
@@ -18,24 +22,24 @@ Jain & Wallace's released code, where it and their paper differ:
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
 
-from verax.corpora.options import CorpusOptions
-from verax.corpora.splitting import cut
-from verax.errors import VeraxError
+import verax
+from verax import VeraxError
+from verax.corpora import Corpus
 
 CLASSES = {"mimic_diabetes": ("no", "yes"), "mimic_anemia": ("chronic", "acute")}
-FOLDER = "mimic3"
-"""Where `$VERAX_DATA` is looked into."""
-
 _NOTES = ("HADM_ID", "CHARTDATE", "CATEGORY", "DESCRIPTION", "ISERROR", "TEXT")
 _DIAGNOSES = ("SUBJECT_ID", "HADM_ID", "ICD9_CODE")
 _LISTS = {
@@ -50,21 +54,48 @@ _REPEATED = re.compile(r"([^\w\s]|_)(?:\s*\1)+")
 _NUMBER = re.compile(r"\b\w*\d\w*(?:[.,/:]\w*\d\w*)*")
 
 
-def is_there(folder: Path) -> bool:
-    """Whether a folder holds both tables."""
-    return all(_find(folder, table) for table in ("NOTEEVENTS", "DIAGNOSES_ICD"))
-
-
-def has_fixed_cut(task: str, folder: Path) -> bool:
-    return task == "mimic_anemia" or _lists(folder) is not None
+def main(arguments: Sequence[str], program: str) -> int:
+    """Write a corpus made of the tables of MIMIC-III."""
+    parser = argparse.ArgumentParser(prog=program, description=str(__doc__).split("\n")[0])
+    parser.add_argument("task", choices=CLASSES)
+    parser.add_argument("tables", type=Path, help="folder of NOTEEVENTS and DIAGNOSES_ICD")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the corpus")
+    parser.add_argument("--validation-fraction", type=float, metavar="X", help="[0.1]")
+    parser.add_argument("--test-fraction", type=float, metavar="X", help="[0.1]")
+    parser.add_argument("--seed", type=int, metavar="N", help="without lists [0]")
+    args = parser.parse_args(arguments)
+    given = {"validation": args.validation_fraction, "test": args.test_fraction, "seed": args.seed}
+    given = {name: value for name, value in given.items() if value is not None}
+    corpus = read_mimic(args.task, args.tables, **given)
+    corpus.save(args.out)
+    print(*corpus.notes, f"{corpus} is in {args.out}", sep="\n")
+    return 0
 
 
 def read_mimic(
-    task: str, folder: Path, options: CorpusOptions
-) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """The three splits, with `text`, `label` and `id`, and notes on all that was left out."""
+    task: str,
+    folder: Path,
+    *,
+    validation: float | None = None,
+    test: float | None = None,
+    seed: int | None = None,
+) -> Corpus:
+    """Return a task's corpus, with notes on everything that was left out.
+
+    Args:
+        task: `mimic_diabetes` or `mimic_anemia`.
+        folder: holds NOTEEVENTS and DIAGNOSES_ICD, and for diabetes perhaps the lists of splits.
+        validation: share of the patients, for diabetes without lists; 0.1 by default.
+        test: the same.
+        seed: seed of this draw; 0 by default.
+    """
     paths = [_table(task, folder, table) for table in ("DIAGNOSES_ICD", "NOTEEVENTS")]
     lists = _lists(folder) if task == "mimic_diabetes" else None
+    if (task == "mimic_anemia" or lists) and (validation, test, seed) != (None, None, None):
+        raise VeraxError(
+            f"corpus {task!r} has fixed splits: leave out the fractions and the seed",
+            code="option.not-applicable",
+        )
     notes: list[str] = []
     admissions = _labelled(task, paths[0], notes)
     if lists is not None:
@@ -78,7 +109,7 @@ def read_mimic(
         raise VeraxError(
             f"no discharge summary in {paths[1]} is of an admission that {task!r} asks for "
             f"({'; '.join(notes)}): expected NOTEEVENTS and DIAGNOSES_ICD of one MIMIC-III, whole",
-            code="corpus.incomplete",
+            code="corpus.empty",
         )
     admissions = admissions.sort_values(["subject", "id"])
     if lists is not None:
@@ -86,9 +117,13 @@ def read_mimic(
     elif task == "mimic_anemia":
         rows = _drawn(admissions["label"].to_numpy() == "acute", notes)
     else:
-        rows = _by_patient(admissions, options, notes)
+        shares = [0.1 if share is None else share for share in (validation, test)]
+        rows = _by_patient(admissions, shares, seed or 0, notes)
     table = admissions.reset_index()[["text", "label", "id"]]
-    return {s: table.iloc[r].reset_index(drop=True) for s, r in rows.items()}, notes
+    tables = {split: table.iloc[chosen].reset_index(drop=True) for split, chosen in rows.items()}
+    order = {name: name for name in CLASSES[task]}
+    corpus = verax.load_corpus(tables, labels=order)
+    return replace(corpus, name=task, notes=(*notes, *corpus.notes))
 
 
 def normalise(text: str) -> str:
@@ -119,7 +154,7 @@ def _table(task: str, folder: Path, table: str) -> Path:
     if path is None:
         raise VeraxError(
             f"corpus {task!r} needs your own copy of MIMIC-III, and {folder} holds no {table}.csv "
-            f"or {table}.csv.gz: put it there, or name its folder, as in {task}:/path/to/mimic-iii",
+            f"or {table}.csv.gz: name the folder that has it",
             code="corpus.not-at-hand",
         )
     return path
@@ -135,7 +170,7 @@ def _lists(folder: Path) -> dict[str, NDArray[np.int64]] | None:
         raise VeraxError(
             f"{folder} has {' and '.join(present)} but not {' and '.join(absent)}: "
             "give all three lists of admissions, or none",
-            code="corpus.incomplete",
+            code="corpus.not-at-hand",
         )
     lists = {split: _ids(path) for split, path in paths.items()}
     every, counts = np.unique(np.concatenate(list(lists.values())), return_counts=True)
@@ -229,8 +264,6 @@ def _drawn(positive: NDArray[np.bool_], notes: list[str]) -> dict[str, NDArray[n
 
     Drawn from class 0, then class 1, each in the order given (theirs: SUBJECT_ID, HADM_ID).
     """
-    from sklearn.model_selection import train_test_split
-
     order = np.argsort(positive, kind="stable")
     positive = positive[order]
     rows = np.arange(len(positive))
@@ -243,7 +276,7 @@ def _drawn(positive: NDArray[np.bool_], notes: list[str]) -> dict[str, NDArray[n
         raise VeraxError(
             f"too few documents to draw splits from ({int(positive.sum()):,} acute, "
             f"{int((~positive).sum()):,} chronic): expected the whole of MIMIC-III",
-            code="corpus.incomplete",
+            code="corpus.too-small",
         ) from error
     notes.append("splits drawn by admission with Jain & Wallace's seeds: a patient may be in two")
     drawn = {"train": train, "validation": validation, "test": test}
@@ -251,26 +284,38 @@ def _drawn(positive: NDArray[np.bool_], notes: list[str]) -> dict[str, NDArray[n
 
 
 def _by_patient(
-    admissions: pd.DataFrame, options: CorpusOptions, notes: list[str]
+    admissions: pd.DataFrame, shares: Sequence[float], seed: int, notes: list[str]
 ) -> dict[str, NDArray[np.int64]]:
-    """A cut that never parts a patient, stratified by whether any of their admissions is *yes*."""
-    fractions = [options.validation_fraction, options.test_fraction]
-    if sum(fractions) >= 1:
+    """A draw that never parts a patient, stratified by whether any of their admissions is *yes*."""
+    if min(shares) <= 0 or sum(shares) >= 1:
         raise VeraxError(
-            "validation_fraction and test_fraction leave nothing to train on",
+            f"validation {shares[0]} and test {shares[1]}: expected shares above 0 that leave "
+            "patients to train on",
             code="option.conflict",
         )
     ever = (admissions["label"] == "yes").groupby(admissions["subject"]).any()
-    patients: Sequence[str] = [str(subject) for subject in ever.index]
-    parts = cut(patients, ever.tolist(), fractions, options.split_seed)
+    try:
+        rest, test = train_test_split(
+            ever.index, stratify=ever, test_size=shares[1], random_state=seed
+        )
+        train, validation = train_test_split(
+            rest,
+            stratify=ever[rest],
+            test_size=shares[0] / (1 - shares[1]),
+            random_state=seed,
+        )
+    except ValueError as error:
+        raise VeraxError(
+            f"too few patients to draw splits from ({len(ever):,}): expected the whole of "
+            "MIMIC-III",
+            code="corpus.too-small",
+        ) from error
     notes.append(
-        f"no {_LISTS['train']} and its like here: all admissions taken, validation and test cut "
-        "off by patient; not the documents or splits of Jain & Wallace"
+        f"no {_LISTS['train']} and its like here: all admissions taken, validation and test drawn "
+        "by patient; not the documents or splits of Jain & Wallace"
     )
-    return {
-        split: np.flatnonzero(admissions["subject"].isin(ever.index[part]))
-        for split, part in zip(_LISTS, parts, strict=True)
-    }
+    drawn = zip(_LISTS, (train, validation, test), strict=True)
+    return {s: np.flatnonzero(admissions["subject"].isin(patients)) for s, patients in drawn}
 
 
 def _whole(column: pd.Series) -> pd.Series:

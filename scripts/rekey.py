@@ -67,7 +67,7 @@ def moved(config: dict[str, Any]) -> dict[str, Any]:
     """
     corpus = config["corpus"]
     own = {_LOADING[name]: value for name, value in corpus.items() if name in _LOADING}
-    if not own:
+    if not own or "loader" in corpus:  # or moved already
         return config
     defaults = {field.name: field.default for field in dataclasses.fields(CorpusOptions)}
     given = {

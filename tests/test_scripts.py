@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pandas as pd
 import pytest
 
 import verax
@@ -82,20 +83,19 @@ def test_stored_cells_get_the_keys_of_their_configurations(
     shutil.copytree(stored, tmp_path / "pack")
     keys = verax.open_study(stored).done
     (tmp_path / "page.md").write_text(f"{keys[0][:8]} {keys[0]} {keys[1]}.")
-    files = sorted(
-        (path for path in tmp_path.rglob("*.*")), key=lambda p: p.name == "cells.parquet"
-    )
-    before = {path: path.read_bytes() for path in files}
+    *files, first = sorted(tmp_path.rglob("*.*"), key=lambda path: path.name == "cells.parquet")
+    before, cells = {path: path.read_bytes() for path in files}, pd.read_parquet(first)
     others = {key: f"{number:016x}" for number, key in enumerate(keys)}
-    assert all(rekey.replace(path, others) for path in files)
+    assert all(rekey.replace(path, others) for path in (*files, first))
     with raises("result.damaged", others[keys[0]]):
         verax.open_study(tmp_path / "pack")
     rekey.main([tmp_path])
+    assert f"{len(keys)} of {len(keys)} keys changed, in 4 files" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in files} == before
-    assert (
-        f"{len(keys)} of {len(keys)} keys changed, in {len(files)} files" in capsys.readouterr().out
-    )
+    pd.testing.assert_frame_equal(pd.read_parquet(first), cells)
     assert verax.open_study(tmp_path / "pack").done == keys
+    once = first.read_bytes()
     rekey.main([tmp_path])
     assert f"0 of {len(keys)} keys changed, in 0 files" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in files} == before
+    assert first.read_bytes() == once

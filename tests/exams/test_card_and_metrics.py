@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 import verax
-from support.internals import markdown
 from verax.exams.judgement.card import escaped
 from verax.exams.judgement.phrasing import with_interval
 
@@ -101,7 +101,7 @@ def test_names_from_anywhere_are_only_text(verdict: verax.Verdict) -> None:
     assert "](" not in card.replace(r"\](", "")
     assert "/home" not in card
     assert "\n# e" not in card
-    page = str(markdown(card))
+    page = MarkdownIt("commonmark").render(card)
     assert "<script" not in page
     assert "<a " not in page
 

@@ -1,7 +1,7 @@
 """The frozen cases, and their results as long rows.
 
-Tests and `tests/golden/freeze.py` only compare rows. This module alone knows the shape of a verdict
-and private names: when these change, adapt this module and leave the frozen numbers alone.
+Tests and `tests/golden/freeze.py` only compare rows. `support.documents` alone knows the shape of a
+verdict: when it changes, adapt `verdict_rows` and leave the frozen numbers alone.
 
 A number is a row with the columns `COLUMNS`: model, id of the measure, document (−1 for a number
 over all documents), value, both ends of its interval, and n. Frozen rows also have a `kind`, which
@@ -29,6 +29,7 @@ from safetensors.torch import load_file, save_file
 
 import verax
 from golden.small_models import SmallModule, word_sums
+from support.documents import ALL, rows_of, table_rows, verdict_rows
 from support.internals import divide, prepare, shown, variant
 from verax.corpora import Tokeniser, Vocabulary
 from verax.exams import plan
@@ -38,10 +39,7 @@ from verax.training import TrainingOptions
 FOLDER = Path(__file__).parents[1] / "golden"
 MODELS, NUMBERS, CHANGES = FOLDER / "models", FOLDER / "numbers", FOLDER / "changes.csv"
 RESULTS = FOLDER.parents[1] / "results"
-COLUMNS = ["model", "measure", "document", "value", "low", "high", "n"]
 IDS, PARTS = ["model", "measure", "document"], ["value", "low", "high", "n"]
-ALL = -1
-"""The document of numbers over all documents."""
 DECISION, DOUBLE, SINGLE, ORDER = "decision", "float64", "float32", "order"
 TOLERANCE = {DECISION: 0.0, DOUBLE: 1e-9, SINGLE: 1e-4, ORDER: np.inf}
 """Kind → tolerance on another machine, absolute below 1 and relative above.
@@ -301,13 +299,6 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _rows(model: str, measure: Any, document: Any, value: Any, **more: Any) -> pd.DataFrame:
-    columns = {"model": model, "measure": measure, "document": document, "value": value}
-    columns |= {"low": np.nan, "high": np.nan, "n": ALL, **more}
-    rows = pd.DataFrame(columns)[COLUMNS]
-    return rows.astype({"document": "int64", "value": "float64", "n": "int64"})
-
-
 def exam_rows(case: str) -> pd.DataFrame:
     """Examine the model of a case; return all numbers, and which exams apply."""
     kind = case.rsplit("-", 1)[0]
@@ -329,7 +320,7 @@ def exam_rows(case: str) -> pd.DataFrame:
             importances=own, exam_options=given,
         )  # fmt: skip
     plans = [f"applies.{name}.{reason or 'yes'}" for name, reason in applied.items()]
-    return pd.concat([_rows(case, plans, ALL, 1.0), *verdict_rows(case, verdict)])
+    return pd.concat([rows_of(case, plans, ALL, 1.0), *verdict_rows(case, verdict)])
 
 
 def _words_of(model: Any, read: verax.Corpus) -> list[list[str]]:
@@ -350,32 +341,6 @@ def _applied(model: Any, names: list[str], own: bool) -> dict[str, str]:
     return reasons
 
 
-def verdict_rows(model: str, verdict: verax.Verdict) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a verdict: its summary, its document values and its tidy tables."""
-    summary = verdict.summary()
-    more = {name: summary[name] for name in ("low", "high", "n")}
-    yield _rows(model, summary["measure"], ALL, summary["value"], **more)
-    values = verdict.document_values()
-    yield _rows(model, values["measure"], values["id"], values["value"])
-    for name, table in verdict.tables.items():
-        yield table_rows(model, name, table)
-
-
-def table_rows(model: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a tidy table; its labels become part of the measure's id."""
-    if "measure" not in table:  # one row per item, with a column per number
-        numbers = list(table.select_dtypes("floating"))
-        others = [column for column in table.columns if column not in numbers]
-        table = table.melt(others, numbers, "measure", "value")
-    labels = [c for c in table.columns if c not in ("id", "measure", "value")]
-    measure = "table:" + name + "/" + table["measure"].astype(str)
-    for label in labels:
-        there = table[label].notna()
-        measure = measure + (f"/{label}=" + table[label].astype(str)).where(there, "")
-    document = table.get("id", ALL)
-    return _rows(model, measure.to_numpy(), np.asarray(document), table["value"].to_numpy())
-
-
 def weight_rows(name: str) -> pd.DataFrame:
     """Return all weights of an option set before and after one epoch, and the history."""
     options = dict(SETS[name])
@@ -394,11 +359,11 @@ def weight_rows(name: str) -> pd.DataFrame:
     for when, model in (("initial", untrained), ("trained", trained)):
         for parameter, value in model.state_dict().items():
             flat = value.double().flatten().numpy()
-            parts.append(_rows(name, f"{when}/{parameter}", np.arange(len(flat)), flat))
+            parts.append(rows_of(name, f"{when}/{parameter}", np.arange(len(flat)), flat))
     history = trained.history.select_dtypes("number")
     for column in history:
         numbers = history[column].to_numpy(dtype=np.float64)
-        parts.append(_rows(name, f"history/{column}", np.arange(len(numbers)), numbers))
+        parts.append(rows_of(name, f"history/{column}", np.arange(len(numbers)), numbers))
     return pd.concat(parts)
 
 
@@ -414,7 +379,7 @@ def architecture_rows(name: str) -> pd.DataFrame:
     many, classes = logits.shape
     documents = np.repeat(np.arange(many), classes)
     measures = [f"logits/{column}" for column in range(classes)] * many
-    return _rows(name, measures, documents, logits.ravel())
+    return rows_of(name, measures, documents, logits.ravel())
 
 
 def architectures() -> list[str]:
@@ -442,7 +407,7 @@ def study_rows(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         history = history[history["cell"] == key].drop(columns=["cell", "seconds"], errors="ignore")
         for column in history.select_dtypes("number"):
             numbers = history[column].to_numpy(dtype=np.float64)
-            parts.append(_rows(name, f"history/{column}", np.arange(len(numbers)), numbers))
+            parts.append(rows_of(name, f"history/{column}", np.arange(len(numbers)), numbers))
     return pd.concat(parts), keys
 
 

@@ -18,7 +18,7 @@ from made_up_studies import (
 from test_report_page import HOSTILE, Drawn, Elements, judged
 
 from support.internals import PagePart as Part
-from support.internals import facts, figures, fill, fold, html_table, markdown, page
+from support.internals import facts, figures, fill, fold, html_table, page
 from support.internals import page_text as text
 from verax.exams.authoring import Number
 from verax.report import heat, report_page
@@ -70,9 +70,6 @@ PLACES: dict[str, Callable[[], str]] = {
     "unit of a number": lambda: html_table(["", ""], [(["a"], [Number(1.0, unit=HOSTILE)])]),
     "chart": lambda: figures([Drawn(HOSTILE, HOSTILE, HOSTILE, HOSTILE)]),
     "manifest": lambda: facts({HOSTILE: {HOSTILE: HOSTILE}}, HOSTILE),
-    "Markdown": lambda: markdown(
-        f"# {HOSTILE}\n\n- *{HOSTILE}* [{HOSTILE}]({HOSTILE})\n\n`{HOSTILE}`"
-    ),
     "notebook, study": lambda: study()._repr_html_(),
     "notebook, comparison": lambda: made_up_comparison()._repr_html_(),
     "notebook, word": lambda: explained(word=IN_TABLES),

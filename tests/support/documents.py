@@ -1,8 +1,9 @@
-"""Corpora made of a few texts, and what verdicts say of each document."""
+"""Corpora made of a few texts, and the numbers of verdicts as long rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ from verax.corpora import Corpus, Documents, Tokeniser
 from verax.corpora.tokenising import Lexicon
 from verax.exams.authoring import wide
 from verax.models import AttentionClassifier
+
+COLUMNS = ["model", "measure", "document", "value", "low", "high", "n"]
+ALL = -1  # the document of numbers over all documents
 
 
 def corpus_of(
@@ -35,3 +39,35 @@ def corpus_of(
 def per_document(verdict: Verdict, table: str, *labels: str) -> pd.DataFrame:
     """Return a table of a verdict with a row per document (and label) and a column per measure."""
     return wide(verdict.tables[table], *labels)
+
+
+def rows_of(model: str, measure: Any, document: Any, value: Any, **more: Any) -> pd.DataFrame:
+    columns = {"model": model, "measure": measure, "document": document, "value": value}
+    columns |= {"low": np.nan, "high": np.nan, "n": ALL, **more}
+    rows = pd.DataFrame(columns)[COLUMNS]
+    return rows.astype({"document": "int64", "value": "float64", "n": "int64"})
+
+
+def verdict_rows(model: str, verdict: Verdict) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a verdict: its summary, its document values and its tidy tables."""
+    summary = verdict.summary()
+    more = {name: summary[name] for name in ("low", "high", "n")}
+    yield rows_of(model, summary["measure"], ALL, summary["value"], **more)
+    values = verdict.document_values()
+    yield rows_of(model, values["measure"], values["id"], values["value"])
+    for name, table in verdict.tables.items():
+        yield table_rows(model, name, table)
+
+
+def table_rows(model: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a tidy table; its labels become part of the measure's id."""
+    if "measure" not in table:  # one row per item, with a column per number
+        numbers = list(table.select_dtypes("floating"))
+        others = [column for column in table.columns if column not in numbers]
+        table = table.melt(others, numbers, "measure", "value")
+    measure = "table:" + name + "/" + table["measure"].astype(str)
+    for label in [c for c in table.columns if c not in ("id", "measure", "value")]:
+        there = table[label].notna()
+        measure = measure + (f"/{label}=" + table[label].astype(str)).where(there, "")
+    document = table.get("id", ALL)
+    return rows_of(model, measure.to_numpy(), np.asarray(document), table["value"].to_numpy())

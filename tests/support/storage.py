@@ -45,13 +45,9 @@ def _folder(folder: Path, version: str) -> None:
     replace_folder(folder / "result", write, lambda place: (place / "mark").exists())
 
 
-def _files(folder: Path, version: str) -> None:
-    write_files(folder, dict.fromkeys(("a", "b", "deep/c"), version))
-
-
-def _file(folder: Path, version: str) -> None:
-    write_bytes(folder / "deep" / "file", version.encode())
-
-
-WAYS: dict[str, Callable[[Path, str], None]] = {"folder": _folder, "files": _files, "file": _file}
+WAYS: dict[str, Callable[[Path, str], None]] = {
+    "folder": _folder,
+    "files": lambda at, version: write_files(at, dict.fromkeys(("a", "b", "deep/c"), version)),
+    "file": lambda folder, version: write_bytes(folder / "deep" / "file", version.encode()),
+}
 """What is written all at once: a folder, several files, a file."""

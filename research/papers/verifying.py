@@ -1,4 +1,4 @@
-"""`verify_paper`: trains stored cells anew and compares every number with the stored one.
+"""`verify_paper`: trains stored cells again and compares every number with the stored one.
 
 A cell is trained from its stored configuration. On a device of the same kind and with the same
 torch its numbers are expected to be equal. Elsewhere rounding differs and training with it: a
@@ -68,7 +68,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class VerifiedCell:
-    """A cell that was trained anew.
+    """A cell that was trained again.
 
     same_kind    whether device and torch are those of the stored cell
     numbers      how many were compared
@@ -120,7 +120,7 @@ class VerifiedCell:
 
 @dataclass(frozen=True)
 class Verified:
-    """Cells of a paper that were trained anew, and how many there are in all."""
+    """Cells of a paper that were trained again, and how many there are in all."""
 
     paper: str
     cells: Sequence[VerifiedCell]
@@ -174,7 +174,7 @@ def verify_paper(
     watch: Callable[[VerifiedCell], None] = lambda cell: None,
     device: str = "auto",
 ) -> Verified:
-    """Train stored cells of a paper anew, and compare their numbers.
+    """Train stored cells of a paper again, and compare their numbers.
 
     Args:
         paper: the paper, as `paper(name)` gives it.
@@ -309,7 +309,7 @@ def compared(
     facts: Mapping[str, Any],
     seeds: Sequence[StoredCell] = (),
 ) -> VerifiedCell:
-    """The verdict on a cell that was trained anew; `seeds` are the others of its model."""
+    """The verdict on a cell that was trained again; `seeds` are the others of its model."""
     key, label = stored.cell.key, label_of(stored.cell)
     is_exact = not (stored.facts.get("gpu") and stored.cell.model.get("encoder") in INEXACT)
     before, after = stored.numbers, numbers_of(summary, facts)

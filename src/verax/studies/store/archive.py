@@ -346,23 +346,6 @@ def is_only_packed(folder: Path) -> bool:
     return bool(known) and {path.name for path in folder.iterdir()} <= known
 
 
-def refuse_uncommitted(shown: str, facts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise an error if a cell ran with uncommitted changes.
-
-    Args:
-        shown: the study, as an error names it.
-        facts: cell → how it ran.
-    """
-    changed = [key for key, of in facts.items() if str(of.get("commit")).endswith(UNCOMMITTED)]
-    if changed:
-        more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
-        raise VeraxError(
-            f"cannot pack {shown}: cell {changed[0]}{more} ran with uncommitted changes; commit "
-            "them and run the study in a new folder",
-            code="study.uncommitted",
-        )
-
-
 def write_archive(
     target: Path,
     source: Source,
@@ -478,7 +461,14 @@ def _chosen_tables(source: StoreSource, tables: Sequence[str] | None) -> list[st
             f"{source.shown} has no finished cell: run the study, then pack it",
             code="result.unfinished",
         )
-    refuse_uncommitted(source.shown, {key: states[key].facts for key in done})
+    changed = [k for k in done if str(states[k].facts.get("commit")).endswith(UNCOMMITTED)]
+    if changed:
+        more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
+        raise VeraxError(
+            f"cannot pack {source.shown}: cell {changed[0]}{more} ran with uncommitted changes; "
+            "commit them and run the study in a new folder",
+            code="study.uncommitted",
+        )
     known = sorted({table for key in done for table in states[key].tables})
     for name in tables or ():
         if name not in known:

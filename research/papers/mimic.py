@@ -47,7 +47,7 @@ _LISTS = {
     "validation": "dev_50_hadm_ids.csv",
     "test": "test_50_hadm_ids.csv",
 }
-_ROWS = 10_000  # notes held at once while NOTEEVENTS, 4 GB, goes by
+ROWS = 10_000  # notes held at once while NOTEEVENTS, 4 GB, goes by
 
 _DE_IDENTIFIED = re.compile(r"\[\s*\*\s*\*.*?\*\s*\*\s*\]", re.DOTALL)
 _REPEATED = re.compile(r"([^\w\s]|_)(?:\s*\1)+")
@@ -337,7 +337,7 @@ def _chunks(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
             )
         # all columns are parsed: with `usecols`, pandas lets rows with cells too many pass
         with pd.read_csv(
-            path, dtype=str, na_filter=False, chunksize=_ROWS, encoding="utf-8-sig"
+            path, dtype=str, na_filter=False, chunksize=ROWS, encoding="utf-8-sig"
         ) as chunks:
             for chunk in chunks:
                 if not isinstance(chunk.index, pd.RangeIndex):

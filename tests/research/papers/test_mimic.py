@@ -249,7 +249,7 @@ def test_notes_of_one_admission_may_stand_in_different_chunks(
     notes = [note(i, f"part {part},\n of {i}") for part in "ab" for i in range(100, 130)]
     tables(small, diagnoses(["no", "yes"] * 15), notes)
     whole = read_mimic("mimic_diabetes", small)
-    monkeypatch.setattr(mimic, "_ROWS", 7)
+    monkeypatch.setattr(mimic, "ROWS", 7)
     assert read_mimic("mimic_diabetes", small).fingerprint == whole.fingerprint
     assert whole.train.texts[0] == "part a, of qqq part b, of qqq"
 

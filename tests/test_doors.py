@@ -68,13 +68,17 @@ def private_names() -> frozenset[str]:
 def reached(path: Path) -> list[str]:
     """Return what a file uses that no public module offers, in order of appearance."""
     tree = _parsed(path)
-    return list(_reached_in(tree, private_names() - set(_defined(tree))))
+    return list(_reached_in(tree, private_names(), frozenset(_defined(tree))))
 
 
-def _reached_in(tree: ast.AST, private: frozenset[str]) -> Iterator[str]:
+def _reached_in(
+    tree: ast.AST, private: frozenset[str], own: frozenset[str] = frozenset()
+) -> Iterator[str]:
+    """Return what code uses; `own` are names that it gives to attributes of its own objects."""
     modules = _modules(tree)
     for node in ast.walk(tree):
-        yield from _reached(node, private, modules)
+        if not (isinstance(node, ast.Attribute) and node.attr in own and _is_self(node.value)):
+            yield from _reached(node, private, modules)
 
 
 def _modules(tree: ast.AST) -> dict[str, str]:
@@ -237,6 +241,10 @@ def _is_foreign(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and value.id in {"os", "sys", "subprocess"}
 
 
+def _is_self(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id in {"self", "cls"}
+
+
 def _dotted(value: ast.expr, modules: dict[str, str]) -> str:
     """Return the dotted name of what an expression stands for, if it is a module or in one."""
     match value:
@@ -384,6 +392,7 @@ def test_every_internal_name_is_needed() -> None:
         ("run('from verax import train; import verax.cli')", []),
         ("model._masking(1)", ["attribute _masking"]),
         ("class A:\n    def __init__(self): self._masking = 1\n    def f(self): self._masking", []),
+        ("class A:\n    def _masking(self): 0\nmodel._masking(1)", ["attribute _masking"]),
         ("os._exit(0); frame._replace(a=1); verdict._repr_html_()", []),
         ("import verax\ne = verax.exams\ne.judgement", ["verax.exams.judgement"]),
         ("import verax\nif e := verax.exams: e.judgement", ["verax.exams.judgement"]),

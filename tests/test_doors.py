@@ -283,6 +283,13 @@ def test_other_files_use_public_names_only() -> None:
     assert {name: deep for name, deep in found.items() if deep and name not in exempt} == {}
 
 
+def test_research_uses_public_names_only() -> None:
+    """It is a consumer of Verax: what it needs, its users can have."""
+    paths = sorted((TESTS.parent / "research").rglob("*.py"))
+    found = {str(path.relative_to(TESTS.parent)): reached(path) for path in paths}
+    assert {name: deep for name, deep in found.items() if deep} == {}
+
+
 def test_the_list_only_shrinks() -> None:
     names = listed()
     assert names == sorted(set(names))

@@ -14,6 +14,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "results=@OPENING_RESULTS",
     "calibration.calibrate": "run_grid=@RUN_GRID cross_fitted_limits=@CROSS_FITTED_LIMITS",
     "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
+    "cli.calibrate": "calibrate_like=@CALIBRATE_LIKE",  # calibration
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
     "corpora": "reviews",  # conftest

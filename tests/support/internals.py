@@ -131,7 +131,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "report.explorer": "packed",  # made_up_documents
     "report.facts": "facts",  # escaping
     "report.page": "Part=PagePart colours explorer_script page",  # escaping, made_up_documents
-    "report.sections": "figures",  # escaping
+    "report.sections": "explorer_part figures",  # escaping, explorer_gallery
     "report.tables": "html_table",  # escaping
     "report.templating": "fill fold text=page_text",  # escaping, report_page
     "results": "FILES KINDS=RESULT_KINDS MANIFEST=RESULT_MANIFEST REPORT open_result saved_kind",

@@ -11,7 +11,7 @@ from typing import Any
 
 TABLE = {  # module of verax: names; those of the tests that need them
     "": "api files scratch studies.engines=@ENGINES opening=@OPENING files=@OPENING_FILES "
-    "results=@OPENING_RESULTS",
+    "results=@OPENING_RESULTS studies.adversary_models=@ADVERSARY_MODELS",
     "calibration.calibrate": "run_grid=@RUN_GRID cross_fitted_limits=@CROSS_FITTED_LIMITS",
     "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
     "cli.calibrate": "calibrate_like=@CALIBRATE_LIKE",  # calibration

@@ -14,9 +14,8 @@ import pandas as pd
 from research.papers.axes import plain_name
 from research.papers.claims import Aside, Claim, Finding
 from research.papers.exhibits import has_published
-from research.papers.paper import Paper
+from research.papers.paper import Paper, refuse_others
 from research.papers.probing import PROBES, probes_table
-from research.papers.registry import refuse_others
 from research.papers.results import TABLES, PaperResults
 from research.papers.verdicts import MARKS, REPLICATES
 from research.papers.words import as_json

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from research.papers.paper import Paper, unknown
+from research.papers.paper import Paper, refuse_others, unknown
 from research.papers.probing import PROBES
-from research.papers.registry import refuse_others
 from research.papers.results import finished_in, part_of
 from research.papers.words import as_json
 from verax import Corpus, StudyResults, VeraxError

@@ -10,25 +10,26 @@ from typing import Any
 import pandas as pd
 
 from research.common.page import markdown_table
-from research.papers.checking import PAGE, Checked, check_paper
+from research.papers.checking import PAGE, Checked, check_paper, conclusion, counts
 from research.papers.describing import write_corpora
 from research.papers.exhibits import MEASURED, has_published
-from research.papers.overview import contents_page, write_overview
 from research.papers.packing import pack_paper
-from research.papers.page import as_measured, as_published, label
+from research.papers.page import (
+    EVIDENCE,
+    as_measured,
+    as_published,
+    claim_line,
+    contents_page,
+    evidence,
+    farther,
+    judged_on,
+    label,
+    write_overview,
+)
 from research.papers.paper import NAMES, SCALES, paper, papers, unknown
 from research.papers.probing import PROBES
 from research.papers.results import finished_in
 from research.papers.run import chosen_parts, run_papers, sets_vectors
-from research.papers.screen import (
-    EVIDENCE,
-    claim_line,
-    conclusion,
-    counts,
-    evidence,
-    farther,
-    judged_on,
-)
 from research.papers.verifying import DIFFERS, VerifiedCell, verify_paper
 from verax import VeraxError
 from verax.errors import ExitCode

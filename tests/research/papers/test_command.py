@@ -18,7 +18,7 @@ import pytest
 from forked_workers import forked_workers
 from research.__main__ import main
 from research.papers import NAMES, Checked, Claim, Finding, PaperResults, command, paper, papers
-from research.papers.screen import TRIAL
+from research.papers.checking import TRIAL
 from research.papers.verdicts import CANNOT, Part, above
 from verax.statistics import SeedMean
 from verax.studies import Cell, Store, Study

@@ -12,9 +12,9 @@ from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with
 
 from research.common.page import markdown_table as markdown
 from research.papers import Paper, papers
+from research.papers.checking import TRIAL
 from research.papers.exhibits import Exhibit, entry, frame
-from research.papers.page import MOST_ROWS, page, shown
-from research.papers.screen import TRIAL, farther
+from research.papers.page import MOST_ROWS, farther, page, shown
 from research.papers.verdicts import CANNOT, DOES_NOT, REPLICATES
 from verax.statistics import SeedMean
 

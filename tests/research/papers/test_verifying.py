@@ -112,7 +112,7 @@ def test_vectors_are_known_by_their_content() -> None:
     not os.environ.get("VERAX_DATA"), reason="$VERAX_DATA names no folder of corpora"
 )
 def test_a_stored_cell_of_a_paper_comes_out_as_expected() -> None:
-    """Of SST, with word vectors that begin at random; equal with the torch that it was made with."""
+    """Of SST, with vectors that begin at random; equal with the torch that it was made with."""
     tutek = paper("tutek-snajder-2020")
     verified = verify_paper(tutek, RESULTS / tutek.name, cells=["8295d686d7a345ef"], device="cpu")
     (cell,) = verified.cells

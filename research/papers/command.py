@@ -7,23 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from research.common.page import markdown_table
 from research.papers.checking import PAGE, Checked, check_paper, conclusion, counts
 from research.papers.describing import write_corpora
-from research.papers.exhibits import MEASURED, has_published
 from research.papers.packing import pack_paper
 from research.papers.page import (
     EVIDENCE,
-    as_measured,
-    as_published,
     claim_line,
     contents_page,
     evidence,
     farther,
     judged_on,
-    label,
+    numbers_table,
     write_overview,
 )
 from research.papers.paper import NAMES, SCALES, paper, papers, unknown
@@ -252,23 +247,9 @@ def table_of(args: argparse.Namespace) -> None:
             f"nothing of {exhibit.name} is in these results: run its part of the paper",
             code="result.unfinished",
         )
-    print(f"{exhibit.title}\n{_shown(made)}")
+    print(f"{exhibit.title}\n{numbers_table(made, '{}*', every=True)}")
     if exhibit.note:
         print(exhibit.note)
-
-
-def _shown(table: pd.DataFrame) -> str:
-    labels = [str(name) for name in table if name not in MEASURED]
-    published = ["published"] if has_published(table) else []
-    rows = [
-        [
-            *(label(row[name]) for name in labels),
-            *(as_published(row[name]) for name in published),
-            *as_measured(row, "{}*"),
-        ]
-        for row in table.to_dict("records")
-    ]
-    return markdown_table([*labels, *published, "measured", "seeds"], rows)
 
 
 def verify(args: argparse.Namespace) -> int:

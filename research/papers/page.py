@@ -37,25 +37,12 @@ UNCOMMITTED = "-dirty"
 """The end of the commit of a cell that ran with uncommitted changes."""
 MOST_ROWS = 160
 """Longer exhibits are only linked."""
-SHORT = 6
-"""Digits of a cell's key that are shown; the files in tables/ have all."""
 _COMMIT = 12
 """Digits of a commit that are shown."""
 LINES = ("no.", "claim", "paper", "here", "cause of a difference")
-RULES = (
-    "A part of a claim *replicates* if the share of comparisons that the paper's words ask for "
-    "goes its way, of all and of those that are clear (the 95% interval over seeds leaves zero "
-    "out); *in part* if half or more of both do; *does not* if fewer than half of both do; and "
-    "*cannot be told* otherwise. A tally of the paper is compared by Fisher's exact test. Two "
-    "other rules are shown beside: *strict*, every comparison has to go its way, and *lenient*, "
-    "more than half have to, clear or not."
-)
-HOW_PROBED = (
-    "Short runs, to see whether something explains a difference: what the question names is "
-    "otherwise than in the studies above. They may see a sample of the documents, and no claim is "
-    f"judged by them. `{TABLES}/{PROBES}.csv` has all columns."
-)
-HOW_TO_READ = "Mean ± standard deviation over seeds; of two seeds both values."
+EVIDENCE = ("part", "verdict", "as claimed", "asked for", "clear", "numbers", "not as claimed")
+_FEW = 6
+"""Comparisons against a part that are named."""
 
 
 def page(checked: Checked) -> str:
@@ -101,8 +88,7 @@ def _template() -> Template:
     functions += [link, exhibit_link, evidence, not_there, uncommitted]
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"EVIDENCE": EVIDENCE, "PICTURE": PICTURE}
-    environment.globals |= {"PROBES": PROBES, "TABLES": TABLES, "RULES": RULES}
-    environment.globals |= {"HOW_PROBED": HOW_PROBED, "HOW_TO_READ": HOW_TO_READ}
+    environment.globals |= {"PROBES": PROBES, "TABLES": TABLES}
     file = resources.files("research.papers") / "page.md"
     return environment.from_string(file.read_text(encoding="utf-8"))
 
@@ -156,10 +142,6 @@ def not_there(results: PaperResults, parts: Iterable[str]) -> str:
     return f"**Not there yet:** {'; '.join(missing)}." if missing else ""
 
 
-EVIDENCE = ("part", "verdict", "as claimed", "asked for", "clear", "numbers", "not as claimed")
-_FEW = 6
-
-
 def evidence(parts: Sequence[Part]) -> list[list[str]]:
     """A row of `EVIDENCE` for each part of a claim."""
     rows = []
@@ -207,23 +189,26 @@ def exhibit_link(paper: Paper, name: str, table: pd.DataFrame) -> str:
     return f"{len(table):,} rows: `{command}` prints them."
 
 
-def numbers_table(table: pd.DataFrame) -> str:
-    """The rows of an exhibit, or of a probe, that have a number of ours."""
+def numbers_table(table: pd.DataFrame, beyond: str = "**{}**", every: bool = False) -> str:
+    """The rows of an exhibit, or of a probe, that have a number of ours, or every row.
+
+    `beyond` marks numbers that are farther from the published one than seeds explain.
+    """
     labels = [str(name) for name in table if name not in MEASURED]
     published = ["published"] if has_published(table) else []
     rows = [
         [
             *(label(row[name]) for name in labels),
             *(as_published(row[name]) for name in published),
-            *as_measured(row, "**{}**"),
+            *as_measured(row, beyond),
         ]
-        for row in table[table["value"].notna()].to_dict("records")
+        for row in (table if every else table[table["value"].notna()]).to_dict("records")
     ]
     return markdown_table([*labels, *published, "measured", "seeds"], rows)
 
 
-def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
-    """Ours of a row and its seeds: mean ± sd, or both values of two seeds; bold where beyond."""
+def as_measured(row: dict[Any, Any], beyond: str) -> list[str]:
+    """Ours of a row and its seeds: mean ± sd, or both values of two seeds."""
     if math.isnan(row["value"]):
         return ["—", ""]
     if row["over"] == SETTING:
@@ -234,7 +219,7 @@ def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
     elif not math.isnan(row["sd"]):
         value += f" ± {shown(row['sd'], like=row['value'])}"
     if not pd.isna(row["beyond"]) and row["beyond"]:
-        value = bold.format(value)
+        value = beyond.format(value)
     return [value, str(row["seeds"])]
 
 

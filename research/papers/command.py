@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from research.common.page import markdown_table
+from research.markdown import markdown_table
 from research.papers.checking import PAGE, Checked, check_paper, conclusion, counts
 from research.papers.describing import write_corpora
 from research.papers.packing import pack_paper

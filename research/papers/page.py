@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, StrictUndefined, Template
 
-from research.common.page import markdown_table
+from research.markdown import markdown_table
 from research.papers.checking import (
     MOST_KEPT,
     PAGE,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with_probes
 
-from research.common.page import markdown_table as markdown
+from research.markdown import markdown_table as markdown
 from research.papers import Paper, papers
 from research.papers.checking import TRIAL
 from research.papers.exhibits import Exhibit, entry, frame

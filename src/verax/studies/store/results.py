@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from verax.errors import VeraxError, VeraxWarning, nearest
+from verax.exams.bounds import bounds
 from verax.exams.described import check_together, columns_of
 from verax.exams.judgement.judgement import Judgement, judge
 from verax.exams.judgement.limits import LimitSet
@@ -265,8 +266,8 @@ class StudyResults(Results, Shown):
             where: columns and their values, as `select` takes them.
 
         Returns:
-            The values of the columns of `by` → the mean with its interval and the keys of its
-            cells.
+            The values of the columns of `by` → the mean with its interval (that of
+            `SeedMean.of_intervals`, which judgements go by) and the keys of its cells.
 
         Raises:
             VeraxError: no chosen cell has the number, or two cells of a group have the same seed.
@@ -306,9 +307,9 @@ class StudyResults(Results, Shown):
                     code="result.incomparable",
                 )
             chosen = rows.loc[own]
-            interval = (float(chosen["low"].iloc[0]), float(chosen["high"].iloc[0]))
-            found[group] = SeedMean.of(
-                chosen["value"].astype(float).tolist(), own, int(chosen["n"].max()), interval
+            valued, *ends = (chosen[n].astype(float).tolist() for n in ("value", "low", "high"))
+            found[group] = SeedMean.of_intervals(
+                valued, list(zip(*ends, strict=True)), bounds(id), own, int(chosen["n"].max())
             )
         return found
 

@@ -23,7 +23,7 @@ import os
 import re
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -386,7 +386,8 @@ class Store:
                 where.write_bytes(STORE, as_json(about) + b"\n")
         store = cls.open(where)
         store._write(STUDY, portable_study(study_text).encode())
-        store._write_plan(resolved)
+        own = CellFolders(where).remember()[0]
+        store._write_plan(resolved, {*own, *store._packed_keys()})
         return store
 
     @classmethod
@@ -428,7 +429,8 @@ class Store:
 
     def settle(self) -> None:
         """Drop the configurations of finished cells from `resolved.json`: manifests have them."""
-        self._write_plan(self.source().resolved)
+        source = self.source()
+        self._write_plan(source.resolved, source.holders)
 
     def source(self) -> Source:
         """What results are read from: the cells as they are now."""
@@ -439,7 +441,7 @@ class Store:
         if self.packed is not None:
             damaged = {k: w for k, w in self.packed.damage().items() if k not in manifests}
             wrong = damaged | wrong
-            packed = {k: s for k, s in self.packed.states.items() if k in self.packed.done}
+            packed = {key: self.packed.states[key] for key in self.packed.done}
             holders = dict.fromkeys(packed.keys() - wrong.keys(), self.packed) | holders
 
         def state(key: str) -> CellState:
@@ -648,10 +650,9 @@ class Store:
         in_pack = key in self._packed_keys() and not self.folder.exists(f"{CELLS}/{key}")
         return self.packed if in_pack and self.packed is not None else CellFolders(self.folder)
 
-    def _write_plan(self, resolved: Mapping[str, Any]) -> None:
-        """Write `resolved.json`, with the configurations that are nowhere else."""
-        kept = {*CellFolders(self.folder).remember()[0], *self._packed_keys()}
-        cells = {k: None if k in kept else c or None for k, c in resolved["cells"].items()}
+    def _write_plan(self, resolved: Mapping[str, Any], kept: Collection[str]) -> None:
+        """Write `resolved.json`, without the configurations of kept cells."""
+        cells = {k: None if k in kept else c or None for k, c in resolved.get("cells", {}).items()}
         self._write(RESOLVED, sealed({**resolved, "cells": cells}) + b"\n")
 
     def _plan(self) -> dict[str, Any]:

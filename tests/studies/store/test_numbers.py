@@ -11,9 +11,9 @@ from made_up_store import FACTS, files_of, made_up_cell, made_up_store, made_up_
 from scipy import stats
 
 from support.errors import raises
+from support.internals import numbers_over_seeds
 from verax.exams.authoring import number_cell, summary_frame
 from verax.studies import StudyResults, open_study, pack
-from verax.studies.summaries import model_summaries
 
 NUMBER = "single_made.é.value"
 """A cell's value is half more than its seed."""
@@ -81,8 +81,7 @@ def test_numbers_and_judgements_have_the_same_intervals(tmp_path: Path) -> None:
         tables = {**made_up_tables(cell.seed), "summary": summary_frame("replacement", rows)}
         store.commit(cell.key, cell.to_json(), files_of(cell, tables), FACTS)
     found = open_study(tmp_path)
-    (model,) = model_summaries(found)
-    frame = model.summary.set_index("measure")
+    frame = numbers_over_seeds(found.summary(), "corpus").set_index("measure")
     expected = {"accuracy": ("seeds", None, 100.0), "survived": ("documents", 60.0, 80.0)}
     for column, (over, low, high) in expected.items():
         id = f"replacement.uniform.{column}"

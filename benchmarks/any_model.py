@@ -34,10 +34,9 @@ from torch import Tensor
 
 import verax
 from verax.corpora.batching import MAX_TOKENS, micro_batches
-from verax.external.attention.site import Site
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.models.head import probabilities
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
+from verax.models.transformers.hooks import AttentionCall
 
 WORDS = [
     *("film", "story", "actor", "scene", "music", "plot", "end", "start", "long", "short", "good"),
@@ -84,8 +83,8 @@ def capture(model: TransformerClassifier, texts: list[str], repeats: int) -> Non
     traces = [trace for trace in model.traces(texts) if isinstance(trace, TransformerTrace)]
     kept: list[Tensor] = []
 
-    def look(site: Site) -> None:
-        kept.append(site.weights[:, :, 0])
+    def look(call: AttentionCall) -> None:
+        kept.append(call.weights[:, :, 0])
 
     def captured() -> None:
         kept.clear()

@@ -207,7 +207,7 @@ def alone(model: Any, tokenizer: Any, text: str) -> Tensor:
 def test_short_and_empty_texts(bert: TransformerClassifier, tokenizer: Any) -> None:
     trace = bert.trace(["good", "not bad"])
     assert trace.mask.tolist() == [[True, False], [True, True]]
-    empty = bert.logits_of_whatever(["", "good"])
+    empty = bert.logits_of_texts(["", "good"])
     assert torch.allclose(empty[:1], alone(bert.module, tokenizer, ""), atol=1e-6)
     removed = torch.tensor([[True, False]])
     for operator in bert.operators:
@@ -217,8 +217,8 @@ def test_short_and_empty_texts(bert: TransformerClassifier, tokenizer: Any) -> N
     bare._tokenizer.post_processor = None
     decoder = verax.from_transformers(make_model("GPT2"), bare)
     assert decoder.logits(["good"]).isfinite().all()
-    assert decoder.logits_of_whatever(["", "good"]).isfinite().all()
-    assert decoder.logits_of_whatever([""]).isfinite().all()
+    assert decoder.logits_of_texts(["", "good"]).isfinite().all()
+    assert decoder.logits_of_texts([""]).isfinite().all()
     with raises("text.empty", "1"):
         bert.trace(["good", " "])
 

@@ -82,10 +82,10 @@ class Predicting(ExternalClassifier):
 
     def trace_rows(self, read: Any, rows: Any) -> Any:
         batch = read.batch(rows, self.device)
-        return WordTrace(batch, self.logits_of_whatever(batch.texts))
+        return WordTrace(batch, self.logits_of_texts(batch.texts))
 
-    def logits_of_whatever(self, texts: list[str], *how: Any) -> Tensor:
-        return self.other.logits_of_whatever(texts)
+    def logits_of_texts(self, texts: list[str], *how: Any) -> Tensor:
+        return self.other.logits_of_texts(texts)
 
 
 def sizes_of(verdict: verax.Verdict, ranking: str) -> pd.Series:
@@ -103,7 +103,7 @@ def test_sizes_are_those_of_texts_cut_by_hand(
     for id, text in zip(documents.ids, documents.texts, strict=True):
         words = text.replace(".", " .").replace("!", " !").replace(",", " ,").split()
         cut = [" ".join(words[: len(words) - k]) for k in range(len(words) + 1)]
-        decided = model.logits_of_whatever(cut).argmax(-1)
+        decided = model.logits_of_texts(cut).argmax(-1)
         changed = (decided != decided[0]).nonzero()
         np.testing.assert_equal(found[id], float(changed[0]) if len(changed) else np.nan)
     assert found.isna().any()

@@ -181,7 +181,7 @@ def test_a_module_in_training_mode_is_read_as_it_predicts_and_left_alone(recurre
             return self.out((self.attend(states, mask).unsqueeze(-1) * states).sum(1))
 
     module = Dropping().train()
-    own = verax.from_pooled(
+    own = verax.from_module(
         module,
         vocabulary=["<pad>", "good", "bad"],
         classes=["neg", "pos"],

@@ -71,7 +71,7 @@ def test_each_text_is_asked_about_once_in_batches_of_the_given_size() -> None:
 
     model = verax.from_predict(function, CLASSES, max_batch=4)
     asked.clear()
-    logits = model.logits_of_whatever(["a", "bb", "a", "c d", "e", "", "f", "bb"])
+    logits = model.logits_of_texts(["a", "bb", "a", "c d", "e", "", "f", "bb"])
     assert [len(batch) for batch in asked] == [4, 2]
     assert len({text for batch in asked for text in batch}) == 6
     assert torch.equal(logits[0], logits[2])

@@ -12,8 +12,8 @@ from wrapped import untrained, wrapped
 
 import verax
 from support.errors import raises, refused
+from support.internals import open_classifier
 from verax.cli import main
-from verax.external.opening import open_classifier
 
 MODULE = """
 import numpy as np

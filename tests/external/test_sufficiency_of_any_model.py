@@ -86,7 +86,7 @@ def test_a_transformer_is_asked_about_texts_cut_by_hand(
 ) -> None:
     def p(words: list[str]) -> Any:
         if not words:
-            return model.logits_of_whatever([""]).softmax(-1)[0].double().numpy()
+            return model.logits_of_texts([""]).softmax(-1)[0].double().numpy()
         return model.predict([" ".join(words)]).iloc[0, 1:].to_numpy(dtype=float)
 
     documents = reviews.documents("all")

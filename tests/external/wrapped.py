@@ -29,7 +29,7 @@ def untrained(corpus: verax.Corpus, seed: int = 0, **options: Any) -> AttentionC
 
 
 def wrapped(ours: AttentionClassifier, how: str = "parts", **more: Any) -> PooledClassifier:
-    """The model through `from_pooled`: parts, functions, or functions without word vectors."""
+    """The model through `from_module`: parts, functions, or functions without word vectors."""
 
     def encode(vectors: Tensor, mask: Tensor) -> Tensor:
         return ours.encoder(vectors, mask, mask.sum(-1).cpu())
@@ -66,4 +66,4 @@ def wrapped(ours: AttentionClassifier, how: str = "parts", **more: Any) -> Poole
         "lowercase": ours.tokeniser.lowercase,
         "logits": logits,
     }
-    return verax.from_pooled(ours, **{**parts, **more})
+    return verax.from_module(ours, **{**parts, **more})

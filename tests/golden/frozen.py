@@ -255,7 +255,7 @@ def as_pooled(module: SmallModule, words: list[str], classes: list[str], many: i
     embed = {"embed": module.vectors, "encode": module.encode}
     if many == 3:
         embed = {"encode": lambda rows, mask: module.encode(module.vectors(rows), mask)}
-    return verax.from_pooled(
+    return verax.from_module(
         module, vocabulary=words, classes=classes, attend=module.attend, head=module.head,
         padding="<pad>", unknown="<unk>", **embed,
     )  # fmt: skip

@@ -23,12 +23,12 @@ from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import SPECIALS, Vocabulary
 from verax.errors import VeraxError
 from verax.exams.examine import examine
-from verax.external.transformer import TransformerClassifier
 from verax.importance import score
 from verax.models.classifier import AttentionClassifier, weigh_again
 from verax.models.head import decisions
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
+from verax.models.transformers.classifier import TransformerClassifier
 from verax.statistics import proportion
 from verax.training.adversary import train_adversary
 from verax.training.marked import TOWARDS, Marks, train_marked

@@ -13,9 +13,8 @@ from verax.corpora.corpus import SPLITS
 from verax.corpora.describing import overlap_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
-from verax.external.loading import AUTO
-from verax.external.opening import HF, function_in, is_outside, open_classifier
-from verax.external.readout import READOUTS
+from verax.models.transformers.classifier import READOUTS
+from verax.models.transformers.loading import AUTO, HF, function_in, is_outside, open_classifier
 from verax.progress import Progress
 
 

@@ -33,14 +33,14 @@ from verax.exams.redacting import Redaction
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.seeing import Decided, out_of_time, see_all, see_within
 from verax.exams.verdict import FORMAT, Verdict
-from verax.external.opening import open_classifier
 from verax.external.pieces import ReadPieces
 from verax.external.reading import ReadTexts
 from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
+from verax.models.base import TextClassifier, evaluation_mode, unchanged_state
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import POOLED, TextClassifier
-from verax.models.pooled import evaluation_mode, unchanged_state
+from verax.models.kinds import POOLED
+from verax.models.transformers.loading import open_classifier
 from verax.options import SEED, build, check
 from verax.portable import corpus_name, portable
 from verax.progress import Display, say, shown
@@ -75,7 +75,7 @@ def examine(
     """Put a model through exams on one split of a corpus.
 
     Args:
-        model: a classifier of `verax.train`, `verax.from_transformers`, `verax.from_pooled` or
+        model: a classifier of `verax.train`, `verax.from_transformers`, `verax.from_module` or
             `verax.from_predict`; the folder of a saved one; or `hf:FOLDER` for a Hugging Face
             model.
         corpus: a corpus, or what `verax.load_corpus` takes (a name, a path, a DataFrame, lists),

@@ -207,7 +207,7 @@ def refuse_without_vectors(model: PooledClassifier, on: str = "inputs") -> None:
     if on == "inputs" and not model.has_vectors:
         raise VeraxError(
             "this model shows no word vectors, so that inputs have no gradients: give embed to "
-            "from_pooled",
+            "from_module",
             code="importance.not-applicable",
         )
 

@@ -22,12 +22,10 @@ from verax.models.grounding import ground, grounded_size, make_mask_vector
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head
 from verax.models.options import ModelOptions
-from verax.models.pooled import PooledClassifier, Texts
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _EMBEDDING_PLACE = 11
-
-__all__ = ["AttentionClassifier", "Texts"]
 
 
 class AttentionClassifier(PooledClassifier):

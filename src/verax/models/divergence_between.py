@@ -15,7 +15,8 @@ from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
-from verax.models.classifier import AttentionClassifier, Texts
+from verax.models.base import Texts
+from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
-from verax.external.opening import is_outside, open_classifier
-from verax.models.kinds import KINDS, POOLED, TextClassifier
+from verax.models.base import TextClassifier
+from verax.models.kinds import KINDS, POOLED
 from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_model_folder, read_config, with_files_beside
+from verax.models.transformers.loading import is_outside, open_classifier
 from verax.options import check_path, names
 from verax.portable import portable
 from verax.results import saved_kind

@@ -21,8 +21,8 @@ from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.exams.registry import EXAMS, default_exams
-from verax.external.opening import is_outside
 from verax.models.options import AUTO, ModelOptions
+from verax.models.transformers.loading import is_outside
 from verax.options import SEED, build, check, hints, kind_of, names, option, parse
 from verax.studies.adversary_scores import LAMS
 from verax.studies.grid.loader import LOADER, Loader

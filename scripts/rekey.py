@@ -74,7 +74,7 @@ def moved(config: dict[str, Any]) -> dict[str, Any]:
         name: value
         for name, value in corpus.items()
         if name not in _LOADING
-        and (name == "tokeniser" or name not in defaults or value != defaults[name])
+        and (name == "tokenizer" or name not in defaults or value != defaults[name])
     }
     return {**config, "corpus": {**given, **own, "loader": "research.papers.loading:read@1"}}
 

@@ -144,10 +144,10 @@ def test_empty_documents_are_dropped_and_counted() -> None:
         corpus_of(rows([0, 1]) | {"text": [""] * 60})
 
 
-def test_what_counts_as_empty_depends_on_the_tokeniser() -> None:
+def test_what_counts_as_empty_depends_on_the_tokenizer() -> None:
     table = rows([0, 1])
     table["text"][0] = "<br />"
-    assert sum(map(len, corpus_of(table, tokeniser="whitespace").splits.values())) == 60
+    assert sum(map(len, corpus_of(table, tokenizer="whitespace").splits.values())) == 60
 
 
 @pytest.mark.parametrize("ids", [None, ["a"] * 60, [2**70] * 60, [1.5] * 60])
@@ -236,7 +236,7 @@ def test_later_options_are_in_the_config_only_where_they_are_not_at_their_defaul
     """The names of before: a cell's hash holds them all, and stored results are found by it."""
     assert list(corpus_of(rows([0, 1])).config) == [
         *("corpus", "text_column", "label_column", "tokens_column", "rationale_column"),
-        *("tokeniser", "lowercase", "labels", "min_length", "max_length", "limit"),
+        *("tokenizer", "lowercase", "labels", "min_length", "max_length", "limit"),
         *("validation_fraction", "test_fraction", "split_seed", "hub_config"),
     ]
     config = corpus_of(rows([0, 1]), **NEW).config
@@ -251,7 +251,7 @@ TOKENS = {
 
 
 def test_given_tokens_and_rationales_are_kept() -> None:
-    corpus = corpus_of(TOKENS, tokeniser="tokens")
+    corpus = corpus_of(TOKENS, tokenizer="tokens")
     for documents in corpus.splits.values():
         assert documents.tokens == [["new york", "is", str(i)] for i in documents.ids]
         assert documents.given_tokens == [["New York", "Is", str(i)] for i in documents.ids]
@@ -264,10 +264,10 @@ def test_given_tokens_and_rationales_are_kept() -> None:
 
 def test_tokens_and_rationale_columns_can_be_chosen() -> None:
     table = pd.DataFrame(TOKENS).rename(columns={"tokens": "words", "rationale": "why"})
-    options = {"tokeniser": "tokens", "tokens_column": "words", "rationale_column": "why"}
+    options = {"tokenizer": "tokens", "tokens_column": "words", "rationale_column": "why"}
     assert corpus_of(table, **options).train.rationales is not None
     with raises("corpus.missing-column", "--tokens-column"):
-        corpus_of(table, tokeniser="tokens")
+        corpus_of(table, tokenizer="tokens")
 
 
 @pytest.mark.parametrize(
@@ -288,13 +288,13 @@ def test_tokens_and_rationales_must_fit(column: str, value: Any, expected: tuple
     table = pd.DataFrame(TOKENS)
     table[column] = [*TOKENS[column][:4], value, *TOKENS[column][5:]]
     with raises(*expected):
-        corpus_of(table, tokeniser="tokens")
+        corpus_of(table, tokenizer="tokens")
 
 
 def test_documents_of_blank_tokens_are_empty() -> None:
     table = {**TOKENS, "tokens": [["", " "], [], *TOKENS["tokens"][2:]]}
     table["rationale"] = [[0, 0], [], *TOKENS["rationale"][2:]]
-    assert corpus_of(table, tokeniser="tokens").notes[0] == "train: 2 empty documents dropped"
+    assert corpus_of(table, tokenizer="tokens").notes[0] == "train: 2 empty documents dropped"
 
 
 def test_one_class_only_is_refused() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from support.errors import raises
 from support.internals import assemble
-from verax.corpora import Corpus, CorpusOptions, Tokeniser, describe, load_corpus
+from verax.corpora import Corpus, CorpusOptions, Tokenizer, describe, load_corpus
 
 
 def corpus_of(texts: list[str], labels: list[str], /, **options: object) -> Corpus:
@@ -55,7 +55,7 @@ def test_tokens_rationales_and_ids_are_kept(tmp_path: Path) -> None:
     some = corpus.train.take(np.array([5, 3, 9]))
     corpus = Corpus("some", corpus.classes, some, corpus.validation, corpus.test)
     corpus.save(tmp_path / "saved")
-    loaded = load_corpus(tmp_path / "saved", tokeniser="tokens")
+    loaded = load_corpus(tmp_path / "saved", tokenizer="tokens")
     assert_same(corpus, loaded)
     assert loaded.train.ids.tolist() == [5, 3, 9]
 
@@ -78,7 +78,7 @@ def test_a_folder_with_a_classes_file_of_its_own_is_left_alone(tmp_path: Path) -
         corpus_of(TEXTS, LABELS).save(tmp_path)
 
 
-def test_the_fingerprint_sees_every_text_label_class_and_the_tokeniser() -> None:
+def test_the_fingerprint_sees_every_text_label_class_and_the_tokenizer() -> None:
     base = corpus_of(TEXTS, LABELS)
     assert corpus_of(TEXTS, LABELS).fingerprint == base.fingerprint
     others = [
@@ -87,7 +87,7 @@ def test_the_fingerprint_sees_every_text_label_class_and_the_tokeniser() -> None
         corpus_of(TEXTS, ["c", "a", "c", "a"]),
         corpus_of(TEXTS[::-1], LABELS),
         corpus_of(TEXTS, LABELS, lowercase=False),
-        corpus_of(TEXTS, LABELS, tokeniser="whitespace"),
+        corpus_of(TEXTS, LABELS, tokenizer="whitespace"),
         Corpus("moved", base.classes, base.train, base.validation, base.test.take(np.arange(3))),
     ]
     found = {base.fingerprint, *(corpus.fingerprint for corpus in others)}
@@ -102,7 +102,7 @@ def test_documents_share_one_lexicon_and_take_keeps_it() -> None:
     assert taken.labels.tolist() == [corpus.classes.index("b")] * 2
 
 
-def test_tokenise_passes_every_document_through_watch_once() -> None:
+def test_tokenize_passes_every_document_through_watch_once() -> None:
     corpus = corpus_of(TEXTS, LABELS)
     seen: list[str] = []
 
@@ -110,10 +110,10 @@ def test_tokenise_passes_every_document_through_watch_once() -> None:
         seen.extend(texts)
         return texts
 
-    corpus.train.tokenise(watch)  # type: ignore[arg-type]
-    corpus.train.tokenise(watch)  # type: ignore[arg-type]
+    corpus.train.tokenize(watch)  # type: ignore[arg-type]
+    corpus.train.tokenize(watch)  # type: ignore[arg-type]
     assert seen == TEXTS
-    assert corpus.train.tokens == [Tokeniser()(text) for text in TEXTS]
+    assert corpus.train.tokens == [Tokenizer()(text) for text in TEXTS]
 
 
 def test_describe_counts_what_a_reader_would() -> None:

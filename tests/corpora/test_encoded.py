@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.errors import raises
 from support.internals import EncodedDocuments, Lexicon, encode
-from verax.corpora import EOS, PAD, SOS, UNK, Documents, Tokeniser, Vocabulary, load_corpus
+from verax.corpora import EOS, PAD, SOS, UNK, Documents, Tokenizer, Vocabulary, load_corpus
 from verax.corpora.encoded import encode_texts
 
 CPU = torch.device("cpu")
@@ -23,7 +23,7 @@ A, B, STOP = 4, 5, 6
 
 def encoded(texts: list[str], **options: bool) -> EncodedDocuments:
     labels, ids = np.arange(len(texts)) % 2, np.arange(len(texts)) + 100
-    documents = Documents(texts, labels, ids, Tokeniser(), Lexicon())
+    documents = Documents(texts, labels, ids, Tokenizer(), Lexicon())
     return encode(documents, VOCABULARY, **{"boundaries": False, "hierarchical": False, **options})
 
 
@@ -92,7 +92,7 @@ def test_a_batch_holds_its_documents_and_nothing_else(
 @pytest.mark.parametrize("options", [{"boundaries": True}, {"hierarchical": True}, {}])
 def test_new_texts_are_read_as_a_corpus_is(options: dict[str, bool]) -> None:
     settings: dict[str, Any] = {"boundaries": False, "hierarchical": False, **options}
-    new = encode_texts(TEXTS, Tokeniser(), VOCABULARY, **settings).batch(rows(0, 1, 2), CPU)
+    new = encode_texts(TEXTS, Tokenizer(), VOCABULARY, **settings).batch(rows(0, 1, 2), CPU)
     old = encoded(TEXTS, **options).batch(rows(0, 1, 2), CPU)
     for name in ("tokens", "token_mask", "mask", "item_of_token", "lengths"):
         assert torch.equal(getattr(new, name), getattr(old, name))
@@ -101,7 +101,7 @@ def test_new_texts_are_read_as_a_corpus_is(options: dict[str, bool]) -> None:
 
 def test_token_lists_are_texts_too() -> None:
     split = encode_texts(
-        [["a", "b"], ("b",)], Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False
+        [["a", "b"], ("b",)], Tokenizer(), VOCABULARY, boundaries=False, hierarchical=False
     )
     assert [row.tolist() for row in split.tokens] == [[A, B], [B]]
 
@@ -118,7 +118,7 @@ def test_token_lists_are_texts_too() -> None:
 )
 def test_what_is_no_list_of_texts_is_refused(texts: Any, expected: tuple[str, ...]) -> None:
     with raises(*expected):
-        encode_texts(texts, Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False)
+        encode_texts(texts, Tokenizer(), VOCABULARY, boundaries=False, hierarchical=False)
 
 
 @pytest.mark.parametrize("boundaries", [True, False])

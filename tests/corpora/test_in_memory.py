@@ -33,7 +33,7 @@ def test_other_columns_and_token_lists() -> None:
     corpus = verax.load_corpus(renamed, text_column="review", label_column="stars")
     assert corpus.fingerprint == verax.load_corpus(FRAME).fingerprint
     tokens = [text.split() for text in TEXTS]
-    assert verax.load_corpus((tokens, LABELS), tokeniser="tokens").train.tokens[0][1] == "film"
+    assert verax.load_corpus((tokens, LABELS), tokenizer="tokens").train.tokens[0][1] == "film"
 
 
 @pytest.mark.parametrize("suffix", [None, ".csv", ".parquet"])
@@ -169,7 +169,7 @@ def test_scripts_without_spaces_are_noticed(text: str) -> None:
     corpus_of = ([f"{text}{i}" for i in range(40)], ["a", "b"] * 20)
     with pytest.warns(VeraxWarning, match="script without spaces"):
         verax.load_corpus(corpus_of)
-    corpus = verax.load_corpus(corpus_of, tokeniser="characters")
+    corpus = verax.load_corpus(corpus_of, tokenizer="characters")
     assert len(corpus.train.tokens[0]) > 10
     parted = ["很 好看 的 电影 really good"] * 2
-    assert not verax.corpora.Tokeniser().cannot_part(parted)
+    assert not verax.corpora.Tokenizer().cannot_part(parted)

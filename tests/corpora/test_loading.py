@@ -115,18 +115,18 @@ def test_a_missing_path_is_no_name(name: str) -> None:
 
 def test_unknown_options_get_the_nearest() -> None:
     path = write(Path("rows.csv"), "word")
-    with raises("option.unknown", "tokenizer", "tokeniser"):
+    with raises("option.unknown", "tokenizer", "tokenizer"):
         load_corpus(path, tokenizer="words")
     with raises("option.unknown", "classes"):
         load_corpus(path, classes=3)
     with raises("option.unknown-value", "words"):
-        load_corpus(path, tokeniser="word")
+        load_corpus(path, tokenizer="word")
 
 
 def test_config_is_enough_to_load_a_file_again() -> None:
     path = write(Path("rows.csv"), "word")
     plain = {"labels": {0: "no", 1: "yes"}, "max_length": 5, "lowercase": False}
-    later = {"tokeniser": "keras", "test_limit": 2}
+    later = {"tokenizer": "keras", "test_limit": 2}
     for options in (plain, plain | later):
         corpus = load_corpus(path, **options)
         config = dict(corpus.config)

@@ -1,4 +1,4 @@
-"""Rationales: read from every shape, aligned to any tokeniser's words, kept through all changes."""
+"""Rationales: read from every shape, aligned to any tokenizer's words, kept through all changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.errors import raises
 from support.internals import Ragged, joined_places, places_in, united
-from verax.corpora import SPLITS, TOKENISERS, Corpus, Rationales, Tokeniser, load_corpus
+from verax.corpora import SPLITS, TOKENIZERS, Corpus, Rationales, Tokenizer, load_corpus
 
 TEXT = "The plot isn't GOOD, but 12 actors shine!!"
 MARKS = [0, 0, 1, 1, 0, 0, 0, 1]
@@ -65,10 +65,10 @@ def one_of(table: pd.DataFrame, **options: Any) -> list[str]:
 )
 def test_marks_and_spans_of_the_same_thing_are_the_same(rationale: Any) -> None:
     assert one_of(frame(rationale)) == BY_WORDS
-    assert one_of(frame(rationale), tokeniser="whitespace") == ["isn't", "good,", "shine!!"]
-    assert one_of(frame(rationale), tokeniser="keras") == ["isn't", "good", "shine"]
-    assert one_of(frame(rationale), tokeniser="digits-masked") == BY_WORDS[:-1]
-    assert one_of(frame(rationale), tokeniser="as-written", lowercase=False) == [
+    assert one_of(frame(rationale), tokenizer="whitespace") == ["isn't", "good,", "shine!!"]
+    assert one_of(frame(rationale), tokenizer="keras") == ["isn't", "good", "shine"]
+    assert one_of(frame(rationale), tokenizer="digits-masked") == BY_WORDS[:-1]
+    assert one_of(frame(rationale), tokenizer="as-written", lowercase=False) == [
         *("isn't", "GOOD", ",", "shine", "!", "!")
     ]
 
@@ -93,10 +93,10 @@ def test_scripts_and_letters_that_change_their_length(
     text: str, spans: list[list[int]], words: list[str], characters: list[str]
 ) -> None:
     assert one_of(frame(spans, text)) == words
-    assert one_of(frame(spans, text), tokeniser="characters") == characters
+    assert one_of(frame(spans, text), tokenizer="characters") == characters
     of_spaces = [
         int(any(first < stop and last > start for first, last in spans))
-        for start, stop in Tokeniser("whitespace").spans(text).tolist()
+        for start, stop in Tokenizer("whitespace").spans(text).tolist()
     ]
     assert one_of(frame([*of_spaces, 0], text)) == words
 
@@ -106,10 +106,10 @@ def test_given_tokens_are_what_marks_are_of() -> None:
     table = frame([0, 1, 0, 0], "The New York plot.", tokens=tokens)
     table["text"] = "The New York plot."
     assert one_of(table) == ["new", "york"]
-    assert one_of(table, tokeniser="tokens") == ["new york"]
+    assert one_of(table, tokenizer="tokens") == ["new york"]
     spans = table.assign(rationale=[[[4, 9]]] * len(table))  # "New Y" of the text, not of the join
-    assert one_of(spans, tokeniser="tokens") == ["new york"]
-    assert one_of(table.assign(rationale=[[[16, 18]]] * len(table)), tokeniser="tokens") == [
+    assert one_of(spans, tokenizer="tokens") == ["new york"]
+    assert one_of(table.assign(rationale=[[[16, 18]]] * len(table)), tokenizer="tokens") == [
         *("plot", ".")
     ]
 
@@ -231,8 +231,8 @@ def drawn(n: int = 60) -> pd.DataFrame:
         {},
         {"lowercase": False},
         {"truncate": 5},
-        {"truncate": 3, "tokeniser": "whitespace"},
-        {"truncate": 3, "tokeniser": "as-written", "lowercase": False},
+        {"truncate": 3, "tokenizer": "whitespace"},
+        {"truncate": 3, "tokenizer": "as-written", "lowercase": False},
         {"max_length": 12, "min_length": 6},
         {"limit": 9},
         {"test_limit": 3, "truncate": 6},
@@ -243,9 +243,9 @@ def test_marks_survive(options: dict[str, Any], tmp_path: Path) -> None:
     tables = {"train": table[:40], "validation": table[40:50], "test": table[50:]}
     corpus = load_corpus({s: t.reset_index(drop=True) for s, t in tables.items()}, **options)
     corpus.save(tmp_path / "saved")
-    how = {n: v for n, v in options.items() if n in ("tokeniser", "lowercase")}
+    how = {n: v for n, v in options.items() if n in ("tokenizer", "lowercase")}
     again = load_corpus(tmp_path / "saved", **how)
-    other = corpus.read_by(Tokeniser("as-written", lowercase=False))
+    other = corpus.read_by(Tokenizer("as-written", lowercase=False))
     for one in (corpus, again, other):
         every = one.documents("all")
         taken = every.take(np.arange(len(every))[::-2])
@@ -285,10 +285,10 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow
-@given(text=texts(), kind=st.sampled_from(TOKENISERS), lowercase=st.booleans())
+@given(text=texts(), kind=st.sampled_from(TOKENIZERS), lowercase=st.booleans())
 def test_every_token_has_a_place(text: str, kind: str, lowercase: bool) -> None:
-    tokeniser = Tokeniser(kind, lowercase)
-    places, tokens = tokeniser.spans(text), tokeniser(text)
+    tokenizer = Tokenizer(kind, lowercase)
+    places, tokens = tokenizer.spans(text), tokenizer(text)
     assert len(places) == len(tokens)
     assert (places[:, 0] < places[:, 1]).all()
     assert (places[1:, 0] >= places[:-1, 1]).all()
@@ -303,9 +303,9 @@ def test_every_token_has_a_place(text: str, kind: str, lowercase: bool) -> None:
 
 
 @pytest.mark.slow
-@given(text=texts(), kind=st.sampled_from(TOKENISERS), seed=st.integers(0, 2**16))
+@given(text=texts(), kind=st.sampled_from(TOKENIZERS), seed=st.integers(0, 2**16))
 def test_marks_to_spans_and_back(text: str, kind: str, seed: int) -> None:
-    places = Tokeniser(kind).spans(text)
+    places = Tokenizer(kind).spans(text)
     marked = np.random.default_rng(seed).random((2, len(places))) < 0.4
     one = Rationales.of([united([places[m] for m in marked])], [2])
     rows = Ragged.from_lengths(places, np.array([len(places)]))

@@ -1,4 +1,4 @@
-"""A trained model reads new texts as its corpus was read, whatever the tokeniser, saved or not."""
+"""A trained model reads new texts as its corpus was read, whatever the tokenizer, saved or not."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ TEXTS = ["It's a 7-1 win!!! Great.", "well-made, but 90 minutes... of <br /> los
         ("keras", ["it's", "a", "7", "1", "win", "great"]),
     ],
 )
-def test_the_tokeniser_survives_saving(
+def test_the_tokenizer_survives_saving(
     kind: str, words: list[str], hierarchical: bool, tmp_path: Path
 ) -> None:
     rows = "".join(f'"{TEXTS[i % 2]} {i}",{i % 2}\n' for i in range(40))
     (tmp_path / "mine.csv").write_text("text,label\n" + rows)
-    corpus = verax.load_corpus(tmp_path / "mine.csv", tokeniser=kind)
+    corpus = verax.load_corpus(tmp_path / "mine.csv", tokenizer=kind)
     options = {"encoder": "none", "embedding_size": 4, "hidden_size": 4}
     model = verax.train(corpus, hierarchical=hierarchical, epochs=1, device="cpu", **options)
     model.save(tmp_path / "model")
     loaded = verax.load(tmp_path / "model", device="cpu")
-    assert loaded.tokeniser == corpus.tokeniser
-    assert loaded.tokeniser(TEXTS[0]) == words
-    assert reading_options(loaded) == {"tokeniser": kind, "lowercase": True}
+    assert loaded.word_tokenizer == corpus.word_tokenizer
+    assert loaded.word_tokenizer(TEXTS[0]) == words
+    assert reading_options(loaded) == {"tokenizer": kind, "lowercase": True}
     assert load_as_read_by(loaded, None, "it").fingerprint == corpus.fingerprint
     assert loaded.predict(TEXTS).equals(model.predict(TEXTS))
     assert loaded.predict(corpus.test.texts).equals(loaded.predict(corpus.test))

@@ -61,7 +61,7 @@ def test_two_topics_of_ag_news() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sst", "eraser_movies"])
 def test_tokens_and_rationales_stay_aligned(name: str) -> None:
-    corpus = load_corpus(name, tokeniser="tokens")
+    corpus = load_corpus(name, tokenizer="tokens")
     for documents in corpus.splits.values():
         assert documents.rationales is not None
         assert (documents.rationales.lengths == documents.token_numbers.lengths).all()
@@ -69,7 +69,7 @@ def test_tokens_and_rationales_stay_aligned(name: str) -> None:
 
 @pytest.mark.slow
 def test_rationales_of_eraser_are_as_dense_as_published() -> None:
-    corpus = load_corpus("eraser_movies", tokeniser="tokens")
+    corpus = load_corpus("eraser_movies", tokenizer="tokens")
     marks = [d.rationales for d in corpus.splits.values() if d.rationales is not None]
     shares = [np.mean([row.mean() for row in rows]) for rows in marks]
     assert np.round(shares, 3).tolist() == [0.093, 0.072, 0.314]
@@ -81,7 +81,7 @@ def test_imdb_has_the_lengths_of_keras() -> None:
 
     Train and validation together are its train split.
     """
-    corpus = load_corpus("imdb", tokeniser="keras")
+    corpus = load_corpus("imdb", tokenizer="keras")
     both = (corpus.train, corpus.validation)
     lengths = np.concatenate([d.token_numbers.lengths for d in both]) + 1
     assert (lengths.min(), lengths.max(), len(lengths)) == (11, 2494, 25_000)

@@ -12,16 +12,16 @@ import pytest
 
 from support.errors import raises
 from support.internals import Lexicon
-from verax.corpora import UNK, Documents, Tokeniser, Vocabulary
+from verax.corpora import UNK, Documents, Tokenizer, Vocabulary
 from verax.corpora import vectors as kept_in
 from verax.corpora.vectors import WordVectors, read_vectors, train_vectors
 
 
 def documents(texts: list[str]) -> Documents:
     n = len(texts)
-    tokeniser = Tokeniser("tokens")
+    tokenizer = Tokenizer("tokens")
     lists = [text.split("|") for text in texts]
-    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokeniser, Lexicon(), lists)
+    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokenizer, Lexicon(), lists)
 
 
 TRAIN = documents(["good|film|.", "good|bad|. . .|rare"])

@@ -6,14 +6,14 @@ import numpy as np
 
 from support.errors import raises
 from support.internals import Lexicon
-from verax.corpora import SPECIALS, UNK, Documents, Tokeniser, Vocabulary
+from verax.corpora import SPECIALS, UNK, Documents, Tokenizer, Vocabulary
 
 
 def documents(texts: list[str], lexicon: Lexicon | None = None) -> Documents:
     n = len(texts)
     lexicon = Lexicon() if lexicon is None else lexicon
-    tokeniser = Tokeniser("whitespace")
-    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokeniser, lexicon)
+    tokenizer = Tokenizer("whitespace")
+    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokenizer, lexicon)
 
 
 TRAIN = documents(["b b b a", "a c c", "d <pad>"])

@@ -131,7 +131,7 @@ def test_marks_and_spans_give_the_same_tables(make_model: Make, planted: verax.C
     model = make_model(encoder="none")
     expected = None
     for tables in (frames, spans, twice):
-        corpus = verax.load_corpus(tables, tokeniser="tokens")
+        corpus = verax.load_corpus(tables, tokenizer="tokens")
         found = verax.examine(model, corpus, "plausibility")
         expected = found if expected is None else expected
         pd.testing.assert_frame_equal(found.tables["plausibility"], expected.tables["plausibility"])
@@ -201,7 +201,7 @@ def test_without_marks_it_does_not_apply(make_model: Make, planted: verax.Corpus
     model = make_model()
     frames = {s: d.to_frame(planted.classes) for s, d in planted.splits.items()}
     bare = verax.load_corpus(
-        {s: f.drop(columns="rationale") for s, f in frames.items()}, tokeniser="tokens"
+        {s: f.drop(columns="rationale") for s, f in frames.items()}, tokenizer="tokens"
     )
     with raises("exam.not-applicable", "plausibility"):
         verax.examine(model, bare, "plausibility")

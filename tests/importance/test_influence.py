@@ -57,7 +57,7 @@ def own_jacobian(
     """
     model = make_model(3, hidden_size=4, embedding_size=4, heads=2, **CASES[request.param])
     trace = model.trace(TEXTS)
-    whole = jacobian(lambda x: model.encode(trace.batch, x)[1].sum(0), trace.embedded)
+    whole = jacobian(lambda x: model.encode_states(trace.batch, x)[1].sum(0), trace.embedded)
     return request.param, model, trace, whole.permute(2, 0, 1, 3, 4)
 
 

@@ -101,7 +101,9 @@ def test_what_cannot_be_compared_is_refused(make_model: Make, planted: verax.Cor
     with raises("model.incomparable"):
         divergences(flat, make_model(3, encoder="none"), planted.test)
     other = make_model(encoder="none")
-    other.tokeniser = replace(other.tokeniser, lowercase=not other.tokeniser.lowercase)
+    other.word_tokenizer = replace(
+        other.word_tokenizer, lowercase=not other.word_tokenizer.lowercase
+    )
     with raises("corpus.tokenizer-mismatch"):
         divergences(flat, other, planted.test)
 
@@ -109,7 +111,7 @@ def test_what_cannot_be_compared_is_refused(make_model: Make, planted: verax.Cor
 def test_what_is_encoded_must_fit_both(make_model: Make, planted: verax.Corpus) -> None:
     a, b = make_model(), make_model()
     other = AttentionClassifier(
-        b.options, Vocabulary(list(b.vocabulary.words)[::-1]), b.classes, b.tokeniser
+        b.options, Vocabulary(list(b.vocabulary.words)[::-1]), b.classes, b.word_tokenizer
     )
     with raises("model.incomparable"):
         divergences(a, other.eval(), a.read(planted.test))

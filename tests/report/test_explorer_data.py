@@ -89,7 +89,7 @@ def subsets(n: int) -> Iterator[tuple[int, ...]]:
 
 def corpus_of(texts: list[str], model: AttentionClassifier) -> Corpus:
     labels, ids = np.zeros(len(texts), dtype=np.int64), np.arange(len(texts))
-    split = Documents(texts, labels, ids, model.tokeniser, Lexicon())
+    split = Documents(texts, labels, ids, model.word_tokenizer, Lexicon())
     return Corpus("by hand", model.classes, split, split, split)
 
 
@@ -242,7 +242,7 @@ def test_hostile_documents_come_through_whole(make_model: Make) -> None:
     (told,) = data["models"]
     assert told["name"] == "</script>"
     for document in told["documents"]:
-        expected = model.tokeniser(texts[document["id"]])
+        expected = model.word_tokenizer(texts[document["id"]])
         assert data["texts"][document["text"]] == [t.replace("\ud800", "\ufffd") for t in expected]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from verax import Verdict
-from verax.corpora import Corpus, Documents, Tokeniser
-from verax.corpora.tokenising import Lexicon
+from verax.corpora import Corpus, Documents, Tokenizer
+from verax.corpora.tokenizer import Lexicon
 from verax.exams.authoring import wide
 from verax.models import AttentionClassifier
 
@@ -25,13 +25,13 @@ def corpus_of(
 ) -> Corpus:
     """Return a corpus whose three splits are the same texts, with ids from 10 on.
 
-    Labels that are not given are 0. Classes and tokeniser are those of the model, if there is one.
+    Labels that are not given are 0. Classes and tokenizer are those of the model, if there is one.
     """
     given = np.zeros(len(texts), dtype=np.int64)
     given[: len(labels)] = labels
     ids = np.arange(10, 10 + len(texts))
-    tokeniser = Tokeniser() if model is None else model.tokeniser
-    split = Documents(list(texts), given, ids, tokeniser, Lexicon())
+    tokenizer = Tokenizer() if model is None else model.word_tokenizer
+    split = Documents(list(texts), given, ids, tokenizer, Lexicon())
     classes = ["no", "yes"] if model is None else model.classes
     return Corpus("by hand", classes, split, split, split)
 

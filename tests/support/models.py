@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from verax.corpora import Corpus, Tokeniser, Vocabulary
+from verax.corpora import Corpus, Tokenizer, Vocabulary
 from verax.corpora.encoded import EncodedDocuments, encode
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
@@ -25,7 +25,7 @@ def model_maker(corpus: Corpus) -> Callable[..., AttentionClassifier]:
         names = [str(i) for i in range(classes)]
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(0)  # others' are not used, and slow to seed
-            return make_classifier(resolved, vocabulary, names, corpus.tokeniser).eval()
+            return make_classifier(resolved, vocabulary, names, corpus.word_tokenizer).eval()
 
     return make
 
@@ -52,7 +52,7 @@ def look_up_model(
     options = ModelOptions(
         encoder="none", attention="dot", embedding_size=3, boundaries=False, projection=projection
     ).resolved(2)
-    model = make_classifier(options, Vocabulary(list(words)), ["no", "yes"], Tokeniser())
+    model = make_classifier(options, Vocabulary(list(words)), ["no", "yes"], Tokenizer())
     with torch.no_grad():
         for word, (score, say) in words.items():
             row = model.vocabulary.rows[word]

@@ -15,7 +15,7 @@ from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
-from verax.corpora.tokenising import AS_WRITTEN, TOKENISERS, Tokeniser
+from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, Tokenizer
 from verax.corpora.vocabulary import EOS, SOS, SPECIALS, UNK, Vocabulary
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.models.attention import Additive, Attention, Dot
@@ -103,6 +103,7 @@ def from_module(
     logits: Callable[[Tensor, Tensor], Tensor] | None = None,
     words: str = "words",
     lowercase: bool = True,
+    max_length: int | None = None,
     padding: int | str = 0,
     unknown: int | str | None = None,
     start: int | str | None = None,
@@ -128,8 +129,9 @@ def from_module(
             no gradients: importances and exams that need them do not apply.
         logits: (rows, mask) → the module's own logits, which must be those of its parts;
             `module(rows, mask)`, unless given.
-        words: how texts are cut into words, as `tokeniser` of `verax.load_corpus`.
+        words: how texts are cut into words, as `tokenizer` of `verax.train`.
         lowercase: whether words are lower-cased.
+        max_length: how many words of a text are read, its first; all, unless given.
         padding: row, or word of the vocabulary, that fills up short texts.
         unknown: row, or word, for words that the vocabulary lacks.
         start: row, or word, that is read before each text, never attended; with `end`.
@@ -175,12 +177,12 @@ def from_module(
     if callable(words):
         raise VeraxError(
             "words is a function: expected the name of a tokenizer; for one of your own, give "
-            "words='tokens' and texts as lists of its tokens",
+            "words='whitespace' and texts as lists of its tokens",
             code="option.wrong-type",
         )
-    if not isinstance(words, str) or words not in TOKENISERS:
+    if not isinstance(words, str) or words not in TOKENIZERS:
         raise VeraxError(
-            f"words is {words!r}: {nearest(words, TOKENISERS)}", code="option.unknown-value"
+            f"words is {words!r}: {nearest(words, TOKENIZERS)}", code="option.unknown-value"
         )
     if (start is None) != (end is None):
         raise VeraxError(
@@ -194,11 +196,12 @@ def from_module(
         known,
         rows,
         classes,
-        Tokeniser(words, lowercase=lowercase and words != AS_WRITTEN),
+        Tokenizer(words, lowercase=lowercase and words != AS_WRITTEN),
         parts,
         start is not None,
         unknown is not None,
         name or type(module).__name__,
+        None if max_length is None else check("max_length", max_length, int, {"minimum": 1}),
     )
     advice = "check that the parts take and give float32 tensors on the module's device"
     with foreign_code("the module cannot be examined", advice), evaluation_mode(model):
@@ -253,11 +256,12 @@ class ModuleClassifier(PooledClassifier):
         vocabulary: words, in the order of Verax's own rows.
         rows: (vocabulary rows,) long: the module's row for each of Verax's.
         classes: names of the classes.
-        tokeniser: how texts become words.
+        word_tokenizer: how texts become words.
         parts: embed (or None), encode, attend, head.
         boundaries: whether the module reads a start and an end around each text.
         knows_unknown: whether it has a row for words that it does not know.
         name: what results call it.
+        max_length: how many words of a text it reads; None for all.
     """
 
     def __init__(
@@ -266,14 +270,16 @@ class ModuleClassifier(PooledClassifier):
         vocabulary: Vocabulary,
         rows: Tensor,
         classes: Sequence[str],
-        tokeniser: Tokeniser,
+        word_tokenizer: Tokenizer,
         parts: Mapping[str, Any],
         boundaries: bool,
         knows_unknown: bool,
         name: str,
+        max_length: int | None = None,
     ) -> None:
         super().__init__()
-        self.module, self.vocabulary, self.tokeniser = module, vocabulary, tokeniser
+        self.module, self.vocabulary, self.word_tokenizer = module, vocabulary, word_tokenizer
+        self.max_length = max_length
         self.classes = [str(one) for one in classes]
         self.record: Mapping[str, Any] = {"name": name}
         self.boundaries, self._knows_unknown = boundaries, knows_unknown
@@ -359,7 +365,7 @@ class ModuleClassifier(PooledClassifier):
         rows: Any = self._rows
         return rows[tokens]
 
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors, or rows where the module shows none, → states, which are the items."""
@@ -461,7 +467,7 @@ def _check(model: ModuleClassifier, head: Any, own: Callable[..., Any]) -> None:
     """Refuse parts that do not add up to the module, on a few made-up texts."""
     documents = _made_up(model)
     batch = documents.batch(np.arange(len(documents)), model.device)
-    states, _ = model.encode(batch, model.embed(batch))
+    states, _ = model.encode_states(batch, model.embed(batch))
     if not isinstance(head, Head):
         model.head = FunctionHead(head, states.shape[-1], states)  # type: ignore[assignment]
     trace = model(batch)
@@ -622,8 +628,7 @@ class PredictClassifier(ExternalClassifier):
         name: str,
         mask: str | None = None,
     ) -> None:
-        tokeniser = Tokeniser(words, lowercase=False)
-        super().__init__(classes, tokeniser, {"name": name})
+        super().__init__(classes, Tokenizer(words, lowercase=False), {"name": name})
         self._function, self._gives, self._max_batch = function, gives, max_batch
         self._mask = mask
         self._fingerprint = self._probed()

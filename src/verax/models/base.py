@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
-from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.corpora.encoded import EncodedDocuments, encodings_of
+from verax.corpora.tokenizer import AS_WRITTEN, Tokenizer
 from verax.errors import VeraxError, nearest
 from verax.external.reading import ReadTexts, WordBatch, read_texts
 from verax.models.head import decisions, probabilities
@@ -112,12 +113,12 @@ def class_names(classes: Any) -> list[str]:
 class TextClassifier(ABC):
     """A text classifier, as `examine`, `explain`, `compare` and reports use it.
 
-    A subclass reads texts (`read`), makes batches of what it read (`batch`) and runs a forward
-    pass over a batch (`forward`); all else follows from these.
+    A subclass encodes texts (`_encoded`) and runs a forward pass over a batch (`forward`); all
+    else follows from these.
 
     kind       pooled, transformer or predict
     classes    names of the classes, in the order of logits
-    tokeniser  how texts are cut into words
+    word_tokenizer  splits texts into words
     record     metadata saved with results
     attended   words or sentences: what attention weighs
     trained_here  whether Verax trained it
@@ -126,7 +127,7 @@ class TextClassifier(ABC):
     kind: str
     trained_here = False
     classes: list[str]
-    tokeniser: Tokeniser
+    word_tokenizer: Tokenizer
     record: Mapping[str, Any]
 
     @property
@@ -152,12 +153,30 @@ class TextClassifier(ABC):
     def operators(self) -> tuple[str, ...]:
         """Ways in which words can be taken away."""
 
+    def encode(self, texts: Any, watch: Watch = iter) -> Any:
+        """Return texts as the model reads them.
+
+        Whatever it is, it has `texts`, the `words` and their `spans` in each, and `lengths`.
+
+        Args:
+            texts: documents of a corpus, which are encoded once; texts; or lists of words.
+            watch: passes texts on while they are tokenized, for a progress bar.
+        """
+        if isinstance(texts, (EncodedDocuments, ReadTexts)):
+            return texts
+        if not isinstance(texts, Documents):
+            return self._encoded(texts, watch)
+        known = encodings_of(self)
+        if texts not in known:
+            known[texts] = self._encoded(texts, watch)
+        return known[texts]
+
     @abstractmethod
-    def read(self, texts: Any) -> Any:
-        """Texts, or documents of a corpus, as the model reads them; has `lengths`."""
+    def _encoded(self, texts: Any, watch: Watch) -> Any:
+        """Encode texts or documents."""
 
     def batch(self, read: Any, rows: NDArray[np.int64]) -> Any:
-        """The texts at `rows` of what `read` gave, padded, on the model's device."""
+        """The texts at `rows` of what `encode` returned, padded, on the model's device."""
         return read.batch(rows, self.device)
 
     @abstractmethod
@@ -177,7 +196,7 @@ class TextClassifier(ABC):
 
     @torch.no_grad()
     def trace_rows(self, read: Any, rows: NDArray[np.int64]) -> Any:
-        """The forward pass over the texts at `rows` of what `read` gave."""
+        """The forward pass over the texts at `rows` of what `encode` returned."""
         return self(self.batch(read, rows))
 
     def trace(self, texts: Any) -> Any:
@@ -185,7 +204,7 @@ class TextClassifier(ABC):
 
         For many or long texts use `traces`, which keeps to a token budget.
         """
-        read = self.read(texts)
+        read = self.encode(texts)
         if len(read) == 0:
             raise VeraxError("no text to trace: give at least one", code="text.missing")
         return self.trace_rows(read, np.arange(len(read)))
@@ -202,13 +221,13 @@ class TextClassifier(ABC):
         Batches are longest first; `trace.ids` tells which documents a trace is of (positions in
         the list, for texts).
         """
-        read = self.read(texts)
+        read = self.encode(texts)
         for rows in watch(self.batches(read, max_tokens)):
             yield self.trace_rows(read, rows)
 
     def logits(self, texts: Any, max_tokens: int = MAX_TOKENS, watch: Watch = iter) -> Tensor:
         """(documents, classes) in the order given, on CPU; one column means one sigmoid logit."""
-        read = self.read(texts)
+        read = self.encode(texts)
         batches = reading_batches(read.lengths, max_tokens)
         parts = [self.trace_rows(read, rows).logits.float() for rows in watch(batches)]
         if not parts:
@@ -340,27 +359,26 @@ class ExternalClassifier(TextClassifier):
 
     Args:
         classes: names of the classes, in the order of the logits.
-        tokeniser: how texts are split into words: as-written or whitespace.
+        word_tokenizer: how texts are split into words: as-written or whitespace.
         record: metadata saved with results.
     """
 
     def __init__(
         self,
         classes: Sequence[str],
-        tokeniser: Tokeniser | None = None,
+        word_tokenizer: Tokenizer | None = None,
         record: Mapping[str, Any] | None = None,
     ) -> None:
         self.classes = [str(name) for name in classes]
-        self.tokeniser = tokeniser or Tokeniser(AS_WRITTEN, lowercase=False)
+        self.word_tokenizer = word_tokenizer or Tokenizer(AS_WRITTEN, lowercase=False)
         self.record = dict(record or {})
 
     @property
     def device(self) -> torch.device:
         return torch.device("cpu")
 
-    def read(self, texts: Texts | Documents | ReadTexts) -> ReadTexts:
-        """Texts with the places of their words."""
-        return read_texts(texts, self.tokeniser)
+    def _encoded(self, texts: Texts | Documents, watch: Watch) -> ReadTexts:
+        return read_texts(texts, self.word_tokenizer)
 
     def forward(self, batch: Any) -> WordTrace:
         """What the model says of the texts of a batch."""

@@ -13,15 +13,14 @@ from verax.budget import tokens_within
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
-from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
+from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vocabulary import UNK, Vocabulary
-from verax.errors import VeraxError
 from verax.models.attention import Attention, pool
 from verax.models.base import TextClassifier, Texts
 from verax.models.encoders import Encoder
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head
-from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED
+from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED, Watch
 from verax.models.trace import Trace
 
 
@@ -31,6 +30,7 @@ class PooledClassifier(nn.Module, TextClassifier):
     Every exact exam asks no more than this. `AttentionClassifier` is what Verax trains,
     `verax.from_module` makes one of anybody's module.
 
+    max_length    how many words of a text are read; None for all
     vocabulary    the words that have a vector of their own
     encoder       makes states of word vectors; formulas are used where they are known for it
     head          (…, size) → (…, classes), with `affine`, and a `bias` where that is true
@@ -43,6 +43,7 @@ class PooledClassifier(nn.Module, TextClassifier):
     has_vectors = True
     grounding = "none"
     boundaries = False
+    max_length: int | None = None
     vocabulary: Vocabulary
     encoder: Encoder
     head: Head
@@ -75,7 +76,7 @@ class PooledClassifier(nn.Module, TextClassifier):
         """(batch, tokens, size): word vectors."""
 
     @abstractmethod
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words, (batch, tokens, …), and items, (batch, items, …)."""
@@ -107,7 +108,7 @@ class PooledClassifier(nn.Module, TextClassifier):
 
     def run(self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None) -> Trace:
         """The pass from any word vectors on, (batch, tokens, embedding)."""
-        states, items = self.encode(batch, embedded, noise)
+        states, items = self.encode_states(batch, embedded, noise)
         scores, weights = self.attend(batch, items)
         context = pool(weights, items)
         # a head of someone's own need not know of noise
@@ -148,26 +149,19 @@ class PooledClassifier(nn.Module, TextClassifier):
         """Which documents are traced together: each item of a trace has a logit of each class."""
         return reading_batches(encoded.lengths, tokens_within(max_tokens, len(self.classes)))
 
-    def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
-        """Texts as this model's numbers."""
-        if isinstance(texts, EncodedDocuments):
-            return texts
-        how = {
-            "boundaries": self.boundaries,
-            "hierarchical": self.attended == "sentences",
-        }
-        if isinstance(texts, Documents):
-            if texts.tokeniser != self.tokeniser:
-                raise VeraxError(
-                    f"these documents were read by {texts.tokeniser}, the model by "
-                    f"{self.tokeniser}: load the corpus with the model's tokeniser",
-                    code="corpus.tokenizer-mismatch",
-                )
-            return encode(texts, self.vocabulary, **how)
-        return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
+    def _encoded(self, texts: Texts | Documents, watch: Watch) -> EncodedDocuments:
+        return encode(
+            texts,
+            self.vocabulary,
+            self.word_tokenizer,
+            max_length=self.max_length,
+            boundaries=self.boundaries,
+            hierarchical=self.attended == "sentences",
+            watch=watch,
+        )
 
     def unknown_words(self, texts: Texts | Documents | EncodedDocuments) -> float:
         """The share of the words of texts or documents that the vocabulary lacks."""
-        encoded = self.read(texts)
+        encoded = self.encode(texts)
         words = len(encoded.tokens.values) - (2 * len(encoded) if encoded.boundaries else 0)
         return float((encoded.tokens.values == UNK).sum()) / max(words, 1)

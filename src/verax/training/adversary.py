@@ -118,7 +118,7 @@ def train_adversary(
         )
         model, validation = prepared.model, prepared.validation
         known, held_out = (
-            CachedOutputs.of(base, base.read(documents), budget).to(where)
+            CachedOutputs.of(base, base.encode(documents), budget).to(where)
             for documents in (corpus.train, corpus.validation)
         )
         loop = Loop(

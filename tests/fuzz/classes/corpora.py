@@ -281,10 +281,10 @@ def _read(rng: random.Random, samples: Samples, folder: Path, path: Path) -> Act
     odd = rng.random() < 0.3
     encoding = rng.choice((*_ENCODINGS, "nope", "base64", "\x00", "")) if odd else "utf-8"
     label = rng.choice(("label", "label", "none", "text", ""))
-    tokeniser = rng.choice(("words", "words", "tokens", "whitespace", "characters", "keras"))
+    tokenizer = rng.choice(("words", "words", "tokens", "whitespace", "characters", "keras"))
 
     def act() -> str | None:
-        options = {"encoding": encoding, "label_column": label, "tokeniser": tokeniser}
+        options = {"encoding": encoding, "label_column": label, "tokenizer": tokenizer}
         if use == "load":
             return _checked(verax.load_corpus(path, **options))
         flags = [f"--{n.replace('_', '-')}={v}" for n, v in options.items()]

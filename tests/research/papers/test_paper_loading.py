@@ -191,7 +191,7 @@ needs_data = pytest.mark.skipif(
 @needs_data
 @pytest.mark.slow
 def test_sst_is_filtered_to_the_sizes_of_jain_and_wallace() -> None:
-    options = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
+    options = {"text_column": "text_jw", "tokenizer": "whitespace", "min_length": 6}
     assert sizes(read("sst", **options, drop_extremes=True)) == [6355, 821, 1725]
 
 

@@ -53,7 +53,7 @@ def read(folder: Path, loader: str, more: str = "") -> verax.studies.Study:
 
 
 def test_a_function_loads_the_corpus_with_its_options(tmp_path: Path, module: str) -> None:
-    found = read(tmp_path, f"{module}:fewer", ", most: 20, tokeniser: whitespace, min_df: 2")
+    found = read(tmp_path, f"{module}:fewer", ", most: 20, tokenizer: whitespace, min_df: 2")
     (cell,) = found.cells
     (corpus,) = found.corpora.values()
     assert (corpus.name, len(corpus.train) + len(corpus.validation) + len(corpus.test)) == (
@@ -64,7 +64,7 @@ def test_a_function_loads_the_corpus_with_its_options(tmp_path: Path, module: st
         "corpus": "planted",
         "loader": f"{module}:fewer@1",
         "most": 20,
-        "tokeniser": "whitespace",
+        "tokenizer": "whitespace",
     }
     assert cell.training["min_df"] == 2
     with cells_here():

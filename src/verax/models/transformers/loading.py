@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.corpora.tokenizer import AS_WRITTEN, Tokenizer
 from verax.device import resolve_device
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.external.pieces import PieceReader
@@ -114,7 +114,7 @@ def from_transformers(
             hook=FunctionHook(module),
             readout=readout,
             head=head,
-            tokeniser=Tokeniser(words, lowercase=False),
+            word_tokenizer=Tokenizer(words, lowercase=False),
             record={"name": name},
         )
         pieces = probe_pieces(classifier)

@@ -35,10 +35,10 @@ import torch
 from pyarrow import parquet
 
 import verax
-from verax.corpora import tokenize
 from golden import frozen as golden
 from golden.small_models import SmallModule
 from support.documents import COLUMNS
+from verax.corpora import tokenize
 
 OLDER = {
     "plain": {

@@ -70,9 +70,10 @@ def test_whitespace_splits_at_blanks_only() -> None:
 
 
 def test_given_tokens_are_taken_as_they_are() -> None:
-    assert Tokenizer("tokens")(["New York", "DON'T", ""]) == ["new york", "don't", ""]
-    assert Tokenizer("tokens", lowercase=False)(("New York",)) == ["New York"]
-    assert Tokenizer("tokens")("A text instead") == ["a", "text", "instead"]
+    assert Tokenizer()(["New York", "DON'T", ""]) == ["new york", "don't", ""]
+    assert Tokenizer("keras", lowercase=False)(("New York",)) == ["New York"]
+    assert Tokenizer("as-written")(["New York"]) == ["New York"]
+    assert Tokenizer().spans(["New York", "a"]).tolist() == [[0, 8], [9, 10]]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,6 @@ def test_sentences_end_at_collapsed_signs() -> None:
         ("well-made, e.g. a_b\tc\nd", ["well", "made", "e", "g", "a", "b", "c", "d"]),
         ("“curly” … naïve", ["“curly”", "…", "naïve"]),
         ("'quoted' one\u00a0word \x85", ["'quoted'", "one\u00a0word", "\x85"]),
-        ("-- !!! --", []),
     ],
 )
 def test_keras_drops_ascii_signs_but_the_apostrophe(text: str, tokens: list[str]) -> None:
@@ -129,15 +129,35 @@ def test_keras_drops_ascii_signs_but_the_apostrophe(text: str, tokens: list[str]
 def test_keras_words_are_the_runs_of_other_characters(text: str) -> None:
     """The signs of `string.punctuation` but the apostrophe, a blank, a tab and a newline part."""
     part = re.escape('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~')
-    assert Tokenizer("keras", lowercase=False)(text) == re.findall(rf"[^ \t\n{part}]+", text)
-    assert Tokenizer("keras")(text) == re.findall(rf"[^ \t\n{part}]+", text.lower())
+    for tokenizer, read in ((Tokenizer("keras", False), text), (Tokenizer("keras"), text.lower())):
+        assert tokenizer(text) == (re.findall(rf"[^ \t\n{part}]+", read) or whole(read))
 
 
-@given(st.text(), st.sampled_from([k for k in TOKENIZERS if k != "tokens"]), st.booleans())
-def test_finds_nothing_says_what_tokenizing_would(text: str, kind: str, lowercase: bool) -> None:
+def whole(text: str) -> list[str]:
+    """A text without words is one word as it stands, unless it is blank."""
+    return [text.strip()] if text.strip() else []
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_a_text_without_words_is_one_word_as_it_stands(kind: str) -> None:
+    for text in (" -- !!! --\n", "<br />"):
+        tokenizer = Tokenizer(kind)
+        if not tokenizer.finds_words(text):
+            assert tokenizer(text) == [text.strip()]
+            assert [text[start:stop] for start, stop in tokenizer.spans(text)] == [text.strip()]
+    assert not Tokenizer("keras").finds_words(" -- !!! --\n")
+    assert Tokenizer(kind)(" \n") == []
+    assert Tokenizer(kind).spans(" \n").shape == (0, 2)
+
+
+@given(st.text(), st.sampled_from(TOKENIZERS), st.booleans())
+def test_finds_words_says_what_tokenizing_would(text: str, kind: str, lowercase: bool) -> None:
     tokenizer = Tokenizer(kind, lowercase)
     for candidate in (text, f"<br />{text}", f" <BR>\n{text.strip()}", f"-- {text}"):
-        assert tokenizer.finds_nothing(candidate) == (tokenizer(candidate) == [])
+        if not tokenizer.finds_words(candidate):
+            assert [word.lower() for word in tokenizer(candidate)] == whole(candidate.lower())
+        elif kind != "as-written":
+            assert tokenizer(candidate) != whole(candidate) or len(candidate.split()) == 1
 
 
 @given(st.text())

@@ -18,7 +18,7 @@ from summaries import numbers
 from torch import Tensor, nn
 
 import verax
-from support.documents import corpus_of, per_document
+from support.documents import corpus_of, per_document, tokens_of
 from support.errors import raises
 from support.internals import SingleTokenExam, SingleTokenOptions, alone
 from support.internals import single_token_summarise as summarise
@@ -162,7 +162,7 @@ def test_each_item_is_put_to_the_head_alone(
     corpus = replace(planted, test=planted.test.take(np.arange(12)))
     verdict = verax.examine(model, corpus, "single_token")
     found = per_document(verdict, "single_token")
-    for place, text in enumerate(corpus.test.tokens):
+    for place, text in enumerate(tokens_of(corpus.test)):
         trace = model.trace([text])
         items = 3 if slot.get("hierarchical") else len(text)
         first = 0 if slot.get("hierarchical") else 1

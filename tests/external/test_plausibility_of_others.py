@@ -55,7 +55,7 @@ def test_words_that_are_cut_off_are_not_asked_about(
     short = make_classifier(how={"max_length": 6})
     verdict = verax.examine(short, corpus, "plausibility", rankings="attention", progress=False)
     instances = per_document(verdict, "plausibility_instances")
-    read = short.read(corpus.test)
+    read = short.encode(corpus.test)
     assert instances["words"].tolist() == [len(spans) for spans in read.spans]
     assert instances["words"].max() < 6
     marked = [sum(word == MARKED for word in words) for words in read.words]

@@ -115,7 +115,7 @@ def test_a_sample_has_the_same_numbers(
 
 def test_the_sample_is_of_the_document_and_the_seed(make_model: Make) -> None:
     model = make_model()
-    encoded = model.read(TEXTS)
+    encoded = model.encode(TEXTS)
     together = model.trace(encoded.batch(np.arange(5), model.device))
     alone = model.trace(encoded.batch(np.array([3]), model.device))
     drawn = Targets.of(together, 3, seed=1)

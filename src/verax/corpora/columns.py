@@ -158,10 +158,10 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
             )
         lists.append([str(t) for t in tokens])
         for token in lists[-1]:
-            if token.split() != [token]:
+            if len(token.split()) > 1:
                 raise VeraxError(
                     f"{where} row {row} has the token {token!r:.60} in column {column!r}: "
-                    "expected tokens without blanks, none of them empty",
+                    "expected tokens without blanks, such as New_York",
                     code="corpus.bad-value",
                 )
         if not _is_unicode("".join(lists[-1])):

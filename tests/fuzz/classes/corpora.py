@@ -19,6 +19,7 @@ import verax
 from fuzz.harness import Act, command
 from fuzz.samples import Samples
 from fuzz.spoiling import NASTY, dumped, spoil_bytes, spoil_value
+from support.documents import counts_of
 
 _WORDS = (
     "good",
@@ -352,7 +353,7 @@ def _checked(corpus: verax.Corpus) -> str | None:
             labels = documents.labels
             if labels.min() < 0 or labels.max() >= len(corpus.classes):
                 return f"{name} has a label that is no class"
-        if len(documents) and int(documents.token_numbers.lengths.min()) < 1:
+        if len(documents) and int(counts_of(documents).min()) < 1:
             return f"{name} has a document without words"
         if not all(isinstance(text, str) for text in documents.texts):
             return f"{name} has a text that is none"

@@ -89,7 +89,7 @@ def made(
         encode=module.encode,
         attend=module.attend,
         head=HEADS[head](module),
-        words="whitespace",
+        tokenizer="whitespace",
     )
     return module, classifier
 

@@ -62,7 +62,7 @@ def wrapped(ours: AttentionClassifier, how: str = "parts", **more: Any) -> Poole
         "vocabulary": ours.vocabulary.rows,
         "classes": ours.classes,
         "unknown": 1,
-        "words": ours.word_tokenizer.kind,
+        "tokenizer": ours.word_tokenizer.kind,
         "lowercase": ours.word_tokenizer.lowercase,
         "logits": logits,
     }

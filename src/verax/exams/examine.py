@@ -229,6 +229,10 @@ def examine(
     ):
         if not examined.trained_here:
             say(display, plan_lines(planned))
+            if numbered := [name for name in corpus.classes if name not in examined.classes]:
+                pairs = ((name, examined.label_number(name)) for name in numbered)
+                named = (f"{name} is {examined.classes[number]}" for name, number in pairs)
+                say(display, [f"labels by their number (label2id): {', '.join(named)}"])
         encoded = examined.encode(documents, display.watching(f"tokenizing {split}"))
         unknown = round(examined.unknown_words(encoded), 6)
         if unknown == 1:
@@ -403,18 +407,18 @@ def _counted(documents: Documents, classes: Sequence[str]) -> dict[str, int]:
     return {name: int(count) for name, count in zip(classes, labels, strict=True)}
 
 
-def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Documents:
+def _documents(model: TextClassifier, corpus: Corpus, split: str) -> Documents:
     """A split with labels by the model's classes, and ids of which no two are the same."""
-    for name in corpus.classes:
-        if name not in model.classes:
-            told = "rename or leave it out with labels"
-            if model.kind != POOLED:
-                told = f"give the model the names of its classes (classes=[…]), or {told}"
-            raise VeraxError(
-                f"corpus {corpus.name!r} has class {name!r}, the model knows "
-                f"{', '.join(model.classes)}: {told}",
-                code="corpus.unknown-class",
-            )
+    numbers = [model.label_number(name) for name in corpus.classes]
+    if None in numbers:
+        told = "rename or leave it out with labels"
+        if model.kind != POOLED:
+            told = f"give the model the names of its classes (classes=[…]), or {told}"
+        raise VeraxError(
+            f"corpus {corpus.name!r} has class {corpus.classes[numbers.index(None)]!r}, the model "
+            f"knows {', '.join(model.classes)}: {told}",
+            code="corpus.unknown-class",
+        )
     documents = corpus.documents(split)
     if len(documents) == 0:
         raise VeraxError(
@@ -422,7 +426,7 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
             code="corpus.empty-split",
         )
     # the last place is that of label −1: none
-    place = np.array([*map(model.classes.index, corpus.classes), -1], dtype=np.int64)
+    place = np.array([*numbers, -1], dtype=np.int64)
     labels, ids = place[documents.labels], documents.ids
     if len(np.unique(ids)) < len(ids):
         ids = np.arange(len(ids))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
-from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, Tokenizer
-from verax.corpora.vocabulary import EOS, SOS, SPECIALS, UNK, Vocabulary
+from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, TokenizedTexts, Tokenizer
+from verax.corpora.vocabulary import EOS, PAD, SOS, SPECIALS, UNK, Vocabulary
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.models.attention import Additive, Attention, Dot
 from verax.models.base import ExternalClassifier, WordTrace, class_names, evaluation_mode
@@ -28,6 +30,7 @@ from verax.models.head import Head
 from verax.models.kinds import DELETE, MASK, PREDICT, Watch
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
+from verax.models.transformers.loading import check_fast
 from verax.options import check
 from verax.time_limit import check_time
 
@@ -42,6 +45,7 @@ _OFF = 1e-4
 """How far numbers that should be the same may differ, by the largest."""
 _SUM = 1e-3
 """How far probabilities may be from a sum of one."""
+_GIVE_SPANS = "expected (ids, spans), a row of the module and its (start, stop) for each token"
 _EACH = "a vector for each token (batch first)"
 _LENGTHS = (8, 5, 3, 2, 1)
 """Words of the made-up texts that a module is tried on."""
@@ -94,17 +98,17 @@ def _check_same(one: Tensor, other: Tensor, what: str, advice: str, *, code: str
 def from_module(
     module: nn.Module,
     *,
-    vocabulary: Mapping[str, int] | Sequence[str],
+    vocabulary: Mapping[str, int] | Sequence[str] | None = None,
     classes: Sequence[str],
     encode: Callable[[Tensor, Tensor], Tensor],
     attend: Callable[[Tensor, Tensor], Tensor],
     head: Callable[[Tensor], Tensor],
     embed: Callable[[Tensor], Tensor] | None = None,
     logits: Callable[[Tensor, Tensor], Tensor] | None = None,
-    words: str = "words",
+    tokenizer: Any = "words",
     lowercase: bool = True,
     max_length: int | None = None,
-    padding: int | str = 0,
+    padding: int | str | None = None,
     unknown: int | str | None = None,
     start: int | str | None = None,
     end: int | str | None = None,
@@ -118,7 +122,8 @@ def from_module(
 
     Args:
         module: the module that the parts belong to; its weights are the model's.
-        vocabulary: word → row, or the words in the order of their rows.
+        vocabulary: word → row, or the words in the order of their rows; that of a Hugging Face
+            tokenizer, unless given.
         classes: names of the classes, in the order of logits; a head with one logit means the
             second of two.
         encode: (word vectors, mask) → states, (batch, tokens, size). Without `embed` it gets rows,
@@ -129,13 +134,16 @@ def from_module(
             no gradients: importances and exams that need them do not apply.
         logits: (rows, mask) → the module's own logits, which must be those of its parts;
             `module(rows, mask)`, unless given.
-        words: how texts are cut into words, as `tokenizer` of `verax.train`.
-        lowercase: whether words are lower-cased.
-        max_length: how many words of a text are read, its first; all, unless given.
-        padding: row, or word of the vocabulary, that fills up short texts.
+        tokenizer: the module's own: a name, as `tokenizer` of `verax.train` has them; a fast
+            tokenizer of Hugging Face; or a function from a text to its token ids, rows of the
+            module, and their spans, (start, stop) of each in the text.
+        lowercase: whether words are lower-cased, by a tokenizer that is named.
+        max_length: how many tokens of a text are read, its first; all, unless given.
+        padding: row, or word of the vocabulary, that fills up short texts; 0, or that of a Hugging
+            Face tokenizer, unless given.
         unknown: row, or word, for words that the vocabulary lacks.
         start: row, or word, that is read before each text, never attended; with `end`.
-        end: row, or word, that is read after each text.
+        end: row, or word, that is read after each text. Other special tokens are attended.
         name: what results call the model; the module's class, unless given.
 
     Returns:
@@ -174,39 +182,160 @@ def from_module(
                 code="option.wrong-type",
             )
     classes = class_names(classes)
-    if callable(words):
-        raise VeraxError(
-            "words is a function: expected the name of a tokenizer; for one of your own, give "
-            "words='whitespace' and texts as lists of its tokens",
-            code="option.wrong-type",
-        )
-    if not isinstance(words, str) or words not in TOKENIZERS:
-        raise VeraxError(
-            f"words is {words!r}: {nearest(words, TOKENIZERS)}", code="option.unknown-value"
-        )
     if (start is None) != (end is None):
         raise VeraxError(
             "start and end come together: give both, or neither", code="option.conflict"
         )
+    if max_length is not None:
+        max_length = check("max_length", max_length, int, {"minimum": 1})
+    if hasattr(tokenizer, "get_vocab"):
+        check_fast(tokenizer)
+        vocabulary = tokenizer.get_vocab() if vocabulary is None else vocabulary
+        padding = tokenizer.pad_token_id if padding is None else padding
+        unknown = tokenizer.unk_token_id if unknown is None else unknown
     advice = "give word → row, and padding as a row or word"
     with foreign_code("vocabulary cannot be read", advice, code="model.bad-vocabulary"):
+        padding = 0 if padding is None else padding
         known, rows = _vocabulary(vocabulary, padding, unknown, start, end)
+    word_tokenizer: Any
+    if callable(tokenizer):
+        word_tokenizer = OwnTokenizer(tokenizer, known, rows, start is not None, max_length)
+        known = IdVocabulary(known.words)
+    elif isinstance(tokenizer, str) and tokenizer in TOKENIZERS:
+        word_tokenizer = Tokenizer(tokenizer, lowercase=lowercase and tokenizer != AS_WRITTEN)
+    else:
+        raise VeraxError(
+            f"tokenizer is {tokenizer!r}: {nearest(tokenizer, TOKENIZERS)}, or give a function "
+            "from a text to ids and spans",
+            code="option.unknown-value",
+        )
     model = ModuleClassifier(
         module,
         known,
         rows,
         classes,
-        Tokenizer(words, lowercase=lowercase and words != AS_WRITTEN),
+        word_tokenizer,
         parts,
         start is not None,
         unknown is not None,
         name or type(module).__name__,
-        None if max_length is None else check("max_length", max_length, int, {"minimum": 1}),
+        max_length,
     )
     advice = "check that the parts take and give float32 tensors on the module's device"
     with foreign_code("the module cannot be examined", advice), evaluation_mode(model):
         _check(model, head, logits or module)
     return model
+
+
+class OwnTokenizer:
+    """The tokenizer of a module, where a `Tokenizer` is expected.
+
+    Args:
+        function: a fast tokenizer of Hugging Face, or text → token ids, spans.
+        vocabulary: names of the tokens.
+        rows: (vocabulary rows,) long: the module's row for each of Verax's.
+        has_ends: whether each text begins and ends with a special token, which is taken off.
+        max_length: how many tokens a Hugging Face tokenizer keeps.
+    """
+
+    kind, lowercase = "own", False
+
+    def __init__(
+        self,
+        function: Any,
+        vocabulary: Vocabulary,
+        rows: Tensor,
+        has_ends: bool,
+        max_length: int | None,
+    ) -> None:
+        self.function, self.vocabulary, self.max_length = function, vocabulary, max_length
+        self._ends = rows[[SOS, EOS]].tolist() if has_ends else None
+        self._rows = {int(row): place for place, row in enumerate(rows) if place >= len(SPECIALS)}
+        if int(rows[UNK]) != int(rows[PAD]):
+            self._rows[int(rows[UNK])] = UNK
+        self._read = lru_cache(maxsize=2**14)(self._tokens)
+        self._read("A good film.")
+
+    def __call__(self, text: str | Sequence[str]) -> list[str]:
+        """The tokens of a text, as it has them; special ones by their names."""
+        text = _joined(text)
+        rows, spans = self._read(text)
+        pairs = zip(rows.tolist(), spans.tolist(), strict=True)
+        return [text[start:stop] or self.vocabulary.text(row) for row, (start, stop) in pairs]
+
+    def spans(self, text: str | Sequence[str]) -> NDArray[np.int64]:
+        """Where each token begins and ends in the text, shape (tokens, 2)."""
+        return self._read(_joined(text))[1]
+
+    def rows(self, text: str | Sequence[str]) -> NDArray[np.int64]:
+        """The row of each token in the vocabulary."""
+        return self._read(_joined(text))[0]
+
+    def finds_words(self, text: str) -> bool:
+        return len(self.rows(text)) > 0
+
+    def cannot_part(self, texts: Iterable[str]) -> bool:
+        return False
+
+    def _tokens(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        with foreign_code("tokenizer failed on a text", _GIVE_SPANS, code="model.wrong-output"):
+            if hasattr(self.function, "get_vocab"):
+                # special tokens at the ends do not count as words
+                longest = self.max_length and self.max_length + (2 if self._ends else 0)
+                given = self.function(
+                    text,
+                    truncation=longest is not None,
+                    max_length=longest,
+                    return_offsets_mapping=True,
+                    verbose=False,
+                )
+                ids, spans = given["input_ids"], given["offset_mapping"]
+            else:
+                ids, spans = self.function(text)
+            ids = [int(one) for one in ids]
+            spans = np.array(spans, dtype=np.int64).reshape(len(ids), 2)
+        if self._ends is not None:
+            if [ids[0], ids[-1]] != self._ends or len(ids) < 2:
+                raise VeraxError(
+                    f"tokenizer gave ids that do not begin with {self._ends[0]} and end with "
+                    f"{self._ends[1]}: leave start and end out, or let it put them around texts",
+                    code="model.wrong-output",
+                )
+            ids, spans = ids[1:-1], spans[1:-1]
+        starts, stops = spans.T
+        if (len(ids) and not (starts.min() >= 0 and stops.max() <= len(text))) or (
+            starts > stops
+        ).any():
+            raise VeraxError(
+                f"tokenizer gave spans that are not within their text: {_GIVE_SPANS}",
+                code="model.wrong-output",
+            )
+        if unknown := set(ids) - set(self._rows):
+            raise VeraxError(
+                f"tokenizer gave the id {min(unknown)}, which the vocabulary lacks: give "
+                "vocabulary=…, the token of each row of the module",
+                code="model.bad-vocabulary",
+            )
+        for place, (start, stop) in enumerate(spans.tolist()):  # some count the blank before a word
+            word = text[start:stop]
+            if word.strip():
+                spans[place] = start + len(word) - len(word.lstrip()), start + len(word.rstrip())
+        return np.array([self._rows[one] for one in ids], dtype=np.int64), spans
+
+
+def _joined(text: str | Sequence[str]) -> str:
+    return text if isinstance(text, str) else " ".join(map(str, text))
+
+
+class IdVocabulary(Vocabulary):
+    """The tokens of a module's own tokenizer, whose ids it gives itself."""
+
+    def encode(self, texts: TokenizedTexts) -> Ragged:
+        tokenizer: Any = texts.tokenizer
+        lengths = texts.numbers.lengths
+        rows = [tokenizer.rows(text)[:n] for text, n in zip(texts.texts, lengths, strict=True)]
+        values = np.concatenate(rows) if rows else np.zeros(0)
+        return Ragged.from_lengths(values.astype(np.int32), lengths)
 
 
 class FunctionEncoder(Encoder):
@@ -421,7 +550,7 @@ class ModuleClassifier(PooledClassifier):
 
 
 def _vocabulary(
-    vocabulary: Mapping[str, int] | Sequence[str],
+    vocabulary: Mapping[str, int] | Sequence[str] | None,
     padding: int | str,
     unknown: int | str | None,
     start: int | str | None,

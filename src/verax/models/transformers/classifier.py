@@ -123,6 +123,13 @@ class TransformerClassifier(ExternalClassifier):
             "hidden_size": getattr(config, "hidden_size", None),
         }
 
+    def label_number(self, label: str) -> int | None:
+        """The class that a label stands for: by name, or by number as in `config.label2id`."""
+        number = super().label_number(label)
+        if number is None and self.head is None and label.isdecimal():
+            number = int(label) if int(label) < len(self.classes) else None
+        return number
+
     # reading
 
     def encode(self, texts: Texts | Documents | ReadTexts, watch: Watch = iter) -> ReadPieces:

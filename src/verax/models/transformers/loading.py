@@ -164,13 +164,18 @@ def _load_module(model: Any, tokenizer: Any, head: nn.Module | None) -> tuple[An
                 "a model given as an object needs its tokenizer: give tokenizer=…",
                 code="model.needs-tokenizer",
             )
+    check_fast(tokenizer)
+    return module, tokenizer, name
+
+
+def check_fast(tokenizer: Any) -> None:
+    """Refuse a tokenizer that does not report where its pieces stand in a text."""
     if not getattr(tokenizer, "is_fast", False):
         raise VeraxError(
             f"tokenizer {type(tokenizer).__name__} does not tell where its pieces stand in a text: "
             "load a fast one (AutoTokenizer.from_pretrained(folder))",
             code="model.needs-tokenizer",
         )
-    return module, tokenizer, name
 
 
 def _from_folder(folder: Path, tokenizer: Any, head: nn.Module | None) -> tuple[Any, Any]:
@@ -334,7 +339,16 @@ def _classes(module: Any, head: nn.Module | None, classes: Sequence[str] | None)
                 f"to {count - 1}: give classes=[…] (--class-names)",
                 code="model.class-names",
             )
-        return class_names(config.id2label[number] for number in numbers)
+        names = class_names(config.id2label[number] for number in numbers)
+        ids = getattr(config, "label2id", None) or {}
+        for number, name in enumerate(names):
+            if int(ids.get(name, number)) != number:
+                raise VeraxError(
+                    f"class {name!r} has the number {number} in id2label of the model's "
+                    f"configuration and {ids[name]} in label2id: give classes=[…] (--class-names)",
+                    code="model.class-names",
+                )
+        return names
     names = class_names(classes)
     if len(names) != count:
         raise VeraxError(

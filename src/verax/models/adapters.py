@@ -295,7 +295,7 @@ class OwnTokenizer:
             ids = [int(one) for one in ids]
             spans = np.array(spans, dtype=np.int64).reshape(len(ids), 2)
         if self._ends is not None:
-            if [ids[0], ids[-1]] != self._ends or len(ids) < 2:
+            if len(ids) < 2 or [ids[0], ids[-1]] != self._ends:
                 raise VeraxError(
                     f"tokenizer gave ids that do not begin with {self._ends[0]} and end with "
                     f"{self._ends[1]}: leave start and end out, or let it put them around texts",
@@ -303,9 +303,7 @@ class OwnTokenizer:
                 )
             ids, spans = ids[1:-1], spans[1:-1]
         starts, stops = spans.T
-        if (len(ids) and not (starts.min() >= 0 and stops.max() <= len(text))) or (
-            starts > stops
-        ).any():
+        if ((starts < 0) | (starts > stops) | (stops > len(text))).any():
             raise VeraxError(
                 f"tokenizer gave spans that are not within their text: {_GIVE_SPANS}",
                 code="model.wrong-output",

@@ -15,7 +15,7 @@ from torch import nn
 import verax
 from support.documents import marked_in, per_document
 from support.errors import raises
-from verax.corpora import Corpus
+from verax.corpora import Corpus, tokenize
 from verax.functional import minimal_flip_sets
 from verax.models import AttentionClassifier
 
@@ -72,7 +72,7 @@ def test_hierarchical_models_are_examined_at_their_sentences(
     verdict = verax.examine(model, _named(planted, model), "erasure")
     items = per_document(verdict, "erasure_instances")["items"]
     assert verdict.manifest["attended"] == "sentences"
-    assert items.max() <= planted.test.sentences.lengths.max()
+    assert items.max() <= tokenize(planted.test).sentences.lengths.max()
 
 
 @pytest.mark.slow

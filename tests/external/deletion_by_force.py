@@ -96,6 +96,4 @@ def corpus_of(model: Any, texts: list[str]) -> verax.Corpus:
     """Texts as a corpus that the model reads; single words, set aside, fill its splits."""
     texts = [*texts, *(f"w{k}" for k in range(30))]
     labels = [model.classes[k % len(model.classes)] for k in range(len(texts))]
-    how = model.word_tokenizer
-    read: Any = [text.split() for text in texts] if how.kind == "tokens" else texts
-    return verax.load_corpus((read, labels), tokenizer=how.kind, lowercase=how.lowercase)
+    return verax.load_corpus((texts, labels))

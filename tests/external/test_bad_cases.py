@@ -270,7 +270,7 @@ def test_texts_that_are_too_long_are_counted(
 def test_classes_that_do_not_match_are_refused(bert: TransformerClassifier, counting: str) -> None:
     texts = [f"{word} film {number}" for number in range(20) for word in ("good", "bad")]
     source = (texts, ["yes", "no"] * 20)
-    corpus = verax.load_corpus(source, tokenizer="as-written", lowercase=False)
+    corpus = verax.load_corpus(source)
     with raises("corpus.unknown-class"):
         verax.examine(bert, corpus, counting)
 

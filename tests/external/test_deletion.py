@@ -163,8 +163,6 @@ def test_the_order_of_documents_changes_nothing(
     documents = reviews.documents("all")
     turned = verax.load_corpus(
         (documents.texts[20::-1], [reviews.classes[k] for k in documents.labels[20::-1]]),
-        tokenizer="as-written",
-        lowercase=False,
     )
     how: dict[str, Any] = {"importances": OWN, "max_tokens": 200, **CHOSEN}
     again = verax.examine(model, turned, "deletion", "all", **how)

@@ -28,9 +28,7 @@ def by_length(texts: list[str]) -> Any:
 def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
     texts = ["w1 w2 good0_1 w3 w4", "w5 good1_2", "w7 w8 w9"]
     many = [f"{text} w{n}" for n in range(12) for text in texts]
-    corpus = verax.load_corpus(
-        (many, ["a", "b", "a"] * 12), tokenizer="whitespace", lowercase=False
-    )
+    corpus = verax.load_corpus((many, ["a", "b", "a"] * 12))
     ours = untrained(corpus, encoder="bilstm", boundaries=False)
 
     nothing = ours.head.bias.sigmoid().item()

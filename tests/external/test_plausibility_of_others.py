@@ -32,7 +32,7 @@ def corpus() -> verax.Corpus:
     ]
     labels = [f"LABEL_{number % 2}" for number in range(len(TEXTS))]
     table = pd.DataFrame({"text": TEXTS, "label": labels, "rationale": spans})
-    return verax.load_corpus(dict.fromkeys(SPLITS, table), tokenizer="as-written", lowercase=False)
+    return verax.load_corpus(dict.fromkeys(SPLITS, table))
 
 
 @pytest.mark.slow

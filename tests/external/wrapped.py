@@ -14,14 +14,14 @@ from verax.models import AttentionClassifier, ModelOptions, PooledClassifier, ma
 
 def untrained(corpus: verax.Corpus, seed: int = 0, **options: Any) -> AttentionClassifier:
     """A small model with weights large enough for decisions to differ."""
-    from verax.corpora import Vocabulary
+    from verax.corpora import Vocabulary, tokenize
 
     sizes: dict[str, Any] = {"hidden_size": 6, "embedding_size": 6, **options}
     resolved = ModelOptions(**sizes).resolved(len(corpus.classes))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        vocabulary = Vocabulary.of(corpus.train)
-        model = make_classifier(resolved, vocabulary, corpus.classes, corpus.word_tokenizer)
+        vocabulary = Vocabulary.of(tokenize(corpus.train))
+        model = make_classifier(resolved, vocabulary, corpus.classes)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(3)

@@ -87,9 +87,7 @@ def test_a_guided_models_fingerprint_is_of_its_guide_too(
     found = set()
     for guide in guides:
         torch.manual_seed(0)
-        model = GuidedClassifier(
-            own.options, own.vocabulary, own.classes, own.word_tokenizer, guide=guide
-        )
+        model = GuidedClassifier(own.options, own.vocabulary, own.classes, guide=guide)
         found.add(model.fingerprint)
     assert len(found) == 2
 

@@ -19,8 +19,7 @@ import torch
 
 import verax
 from support.documents import tokens_of
-from support.internals import Lexicon
-from verax.corpora import Corpus, Documents
+from verax.corpora import Corpus, Documents, tokenize
 from verax.exams import load_verdict
 from verax.functional import erase, pool
 from verax.models import AttentionClassifier, probabilities
@@ -90,7 +89,7 @@ def subsets(n: int) -> Iterator[tuple[int, ...]]:
 
 def corpus_of(texts: list[str], model: AttentionClassifier) -> Corpus:
     labels, ids = np.zeros(len(texts), dtype=np.int64), np.arange(len(texts))
-    split = Documents(texts, labels, ids, model.word_tokenizer, Lexicon())
+    split = Documents(texts, labels, ids)
     return Corpus("by hand", model.classes, split, split, split)
 
 
@@ -173,7 +172,7 @@ def test_heats_orders_and_adversaries_are_the_tables(
         assert document["label"] == test.test.labels[row]
         if slots.get("hierarchical"):
             assert told["attended"] == "sentences"
-            ends = np.cumsum(test.test.sentences[row]).tolist()
+            ends = np.cumsum(tokenize(test.test).sentences[row]).tolist()
             assert document["items"] == [list(s) for s in zip([0, *ends[:-1]], ends, strict=True)]
         else:
             assert document["items"] is None

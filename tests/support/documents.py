@@ -46,9 +46,7 @@ def counts_of(documents: Documents, tokenizer: Tokenizer | None = None) -> Any:
 
 def marked_in(documents: Documents, tokenizer: Tokenizer | None = None) -> Any:
     """Return whether more than half of the annotators marked each word; None without marks."""
-    if documents.marks is None:
-        return None
-    return documents.marks.majority(tokenize(documents, tokenizer).spans)
+    return documents.marks and documents.marks.majority(tokenize(documents, tokenizer).spans)
 
 
 def per_document(verdict: Verdict, table: str, *labels: str) -> pd.DataFrame:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from verax.corpora import Corpus, Vocabulary, tokenize
-from verax.corpora.encoded import EncodedDocuments
+from verax.corpora import Corpus, Tokenizer, Vocabulary, tokenize
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
 
@@ -17,10 +16,10 @@ def model_maker(corpus: Corpus) -> Callable[..., AttentionClassifier]:
 
     It takes the number of classes and any model option.
     """
-    vocabulary = Vocabulary.of(tokenize(corpus.train))
+    vocabulary = Vocabulary.of(tokenize(corpus.train, Tokenizer("whitespace")))
 
     def make(classes: int = 2, **options: object) -> AttentionClassifier:
-        sizes = {"hidden_size": 12, "embedding_size": 12, **options}
+        sizes = {"tokenizer": "whitespace", "hidden_size": 12, "embedding_size": 12, **options}
         resolved = ModelOptions(**sizes).resolved(classes)  # type: ignore[arg-type]
         names = [str(i) for i in range(classes)]
         with torch.random.fork_rng(devices=[]):
@@ -28,11 +27,6 @@ def model_maker(corpus: Corpus) -> Callable[..., AttentionClassifier]:
             return make_classifier(resolved, vocabulary, names).eval()
 
     return make
-
-
-def encoded_for(model: AttentionClassifier, corpus: Corpus) -> EncodedDocuments:
-    """Return the training documents of a corpus as a model reads them."""
-    return model.encode(corpus.train)
 
 
 def look_up_model(

@@ -57,6 +57,12 @@ def assemble(
             "corpus that the model was trained on"
         )
         options = replace(options, text_column=other_text_column)
+    default = CorpusOptions().text_column
+    if options.tokens_column is None and options.text_column == default:
+        named = [set(table.columns) for table in tables.values()]
+        if all("tokens" in columns and default not in columns for columns in named):
+            notes.append(f"no column {default!r}: texts are the tokens of column 'tokens'")
+            options = replace(options, tokens_column="tokens")
     mapping = _mapping(options)
     check_named(name, tables, options)
     frames = {

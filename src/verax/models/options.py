@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How a classifier reads and what it is made of: the model options of `train`."""
+    """The architecture of a classifier and how it reads texts: the model options of `train`."""
 
     tokenizer: str = option(
         "words",

@@ -27,15 +27,15 @@ class Trace:
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> model = verax.train(corpus, encoder="none", projection="uniform", epochs=1)
-    >>> trace = model.trace(["w1 never-seen", "w1 w2 w3 ."])
+    >>> trace = model.trace(["w1 unseen", "w1 w2 w3 ."])
     >>> trace
     Trace(2 documents, 2 to 4 items, 2 classes)
     >>> trace.attended.tolist()  # SOS and EOS are read, but never attended
     [[False, True, True, False, False, False], [False, True, True, True, True, False]]
     >>> trace.words[0]
-    ['w1', 'never-seen']
+    ['w1', 'unseen']
     >>> dict(zip(trace.words[0], trace.weights[0, trace.attended[0]].tolist()))
-    {'w1': 0.5, 'never-seen': 0.5}
+    {'w1': 0.5, 'unseen': 0.5}
 
     ids            (batch,) numpy             the documents' ids
     labels         (batch,) or None

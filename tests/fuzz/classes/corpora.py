@@ -282,10 +282,11 @@ def _read(rng: random.Random, samples: Samples, folder: Path, path: Path) -> Act
     odd = rng.random() < 0.3
     encoding = rng.choice((*_ENCODINGS, "nope", "base64", "\x00", "")) if odd else "utf-8"
     label = rng.choice(("label", "label", "none", "text", ""))
-    tokenizer = rng.choice(("words", "words", "tokens", "whitespace", "characters", "keras"))
+    kind = rng.choice(("words", "words", "tokens", "whitespace", "characters", "keras"))
+    how = {"tokens_column": "tokens"} if kind == "tokens" else {"count_words_by": kind}
 
     def act() -> str | None:
-        options = {"encoding": encoding, "label_column": label, "tokenizer": tokenizer}
+        options = {"encoding": encoding, "label_column": label, **how}
         if use == "load":
             return _checked(verax.load_corpus(path, **options))
         flags = [f"--{n.replace('_', '-')}={v}" for n, v in options.items()]

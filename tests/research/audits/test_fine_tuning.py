@@ -26,7 +26,7 @@ def corpus() -> verax.Corpus:
         for end in ends
     ]
     labels = ["pos" if "good" in text else "neg" for text in texts]
-    return verax.load_corpus((texts, labels), tokenizer="as-written", lowercase=False)
+    return verax.load_corpus((texts, labels))
 
 
 def encoder(seed: int = 0) -> Any:

@@ -18,7 +18,7 @@ import verax
 def fewer(name, *, most, **options):
     """The first documents of each class."""
     whole = verax.load_corpus(name, documents=90, length=12)
-    texts = [" ".join(tokens) for tokens in tokens_of(whole.train)]
+    texts = whole.train.texts
     labels = [whole.classes[label] for label in whole.train.labels]
     kept = [n for n in range(len(texts)) if labels[:n].count(labels[n]) < most]
     return verax.load_corpus(([texts[n] for n in kept], [labels[n] for n in kept]), **options)
@@ -64,8 +64,8 @@ def test_a_function_loads_the_corpus_with_its_options(tmp_path: Path, module: st
         "corpus": "planted",
         "loader": f"{module}:fewer@1",
         "most": 20,
-        "tokenizer": "whitespace",
     }
+    assert cell.model["tokenizer"] == "whitespace"
     assert cell.training["min_df"] == 2
     with cells_here():
         results = verax.run_study(tmp_path / "study.yaml", tmp_path / "out")

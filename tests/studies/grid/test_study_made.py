@@ -66,7 +66,7 @@ def labels(tmp_path: Path, text: str, **by_hand: object) -> list[str]:
             ],
         ),
         (  # two readings of one corpus
-            "corpora: [{planted: {documents: 60}}, {planted: {documents: 72, max_length: 30}}]\n"
+            "corpora: [{planted: {documents: 60}}, {planted: {documents: 72, max_words: 30}}]\n"
             "seeds: [1, 2]\n",
             [
                 "planted documents=60  seed 1",

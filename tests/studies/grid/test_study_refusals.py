@@ -38,7 +38,7 @@ AFTER_A_CORPUS = [
         ("line 2", "option.unknown", "max_tokens"),
     ),
     (
-        "models: {max_length: 9}\n",
+        "models: {max_words: 9}\n",
         ("line 2", "option.unknown", "max_words"),
     ),
     ("hardware: {worker: 3}\n", ("line 2", "option.unknown", "workers")),

@@ -121,5 +121,5 @@ def test_padding_stays_under_a_tenth_on_every_built_in(
 )
 @pytest.mark.parametrize("name", ["sst", "ag_news", "eraser_movies", "yelp"])
 def test_padding_stays_under_a_tenth_on_real_corpora(name: str) -> None:
-    lengths = load_corpus(name).train.token_numbers.lengths
+    lengths = counts_of(load_corpus(name).train)
     assert padding_share(training_batches(lengths, 32, seed=0, epoch=1), lengths) < 0.1

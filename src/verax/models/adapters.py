@@ -39,6 +39,8 @@ Predict = Callable[[list[str]], Any]
 GIVES = ("probabilities", "logits")
 PROBES = ("a", "good film", "not a good film.", "It was late; nobody had read the last page.")
 """Texts with which every function is checked first: alone, in batches and in two orders."""
+FULL = 64
+"""The most of these texts in the batch that checks how full batches are answered."""
 LEAST = 1e-12
 """Probabilities below this count as this, so that they have a logarithm."""
 _OFF = 1e-4
@@ -842,7 +844,7 @@ class PredictClassifier(ExternalClassifier):
     def _probed(self) -> str:
         """Return a hash of the answers to a few texts, which must not depend on how they are asked.
 
-        Each text is passed alone, and in batches of two sizes and orders.
+        Each text is passed alone, in a small batch in two orders, and in a full one.
         """
         first = self._probabilities(PROBES)
         _check_same(
@@ -852,16 +854,18 @@ class PredictClassifier(ExternalClassifier):
             code="model.not-deterministic",
         )
         alone = self._probabilities(PROBES, at_once=1)
-        twice = self._probabilities(PROBES * 2).chunk(2)
-        for size, answers in ((len(PROBES), first), *((2 * len(PROBES), half) for half in twice)):
-            size = min(size, self._max_batch)
+        full = max(len(PROBES), min(self._max_batch, FULL))
+        repeated = (PROBES * full)[:full]
+        for texts, answers in ((PROBES, first), (repeated, self._probabilities(repeated))):
+            size = min(len(texts), self._max_batch)
+            expected = alone[torch.arange(len(texts)) % len(PROBES)]
             why = "the texts beside it, as where padding is read"
-            if not _same(alone, answers):
+            if not _same(expected, answers):
                 copies = [self._probabilities([text] * size)[:1] for text in PROBES]
                 if not _same(alone, torch.cat(copies)):
                     why = f"how many texts are passed at once (1 or {size})"
             _check_same(
-                *(alone, answers),
+                *(expected, answers),
                 f"the function's answer to a text depends on {why}",
                 "answer each text by itself, or give max_batch=1",
                 code="model.batch-dependent",

@@ -34,10 +34,9 @@ from torch import Tensor
 
 import verax
 from verax.corpora.batching import MAX_TOKENS, micro_batches
-from verax.external.attention.site import Site
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.models.head import probabilities
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
+from verax.models.transformers.hooks import AttentionCall
 
 WORDS = [
     *("film", "story", "actor", "scene", "music", "plot", "end", "start", "long", "short", "good"),
@@ -84,8 +83,8 @@ def capture(model: TransformerClassifier, texts: list[str], repeats: int) -> Non
     traces = [trace for trace in model.traces(texts) if isinstance(trace, TransformerTrace)]
     kept: list[Tensor] = []
 
-    def look(site: Site) -> None:
-        kept.append(site.weights[:, :, 0])
+    def look(call: AttentionCall) -> None:
+        kept.append(call.weights[:, :, 0])
 
     def captured() -> None:
         kept.clear()
@@ -108,7 +107,7 @@ def capture(model: TransformerClassifier, texts: list[str], repeats: int) -> Non
 def leave_one_out(model: TransformerClassifier, texts: list[str]) -> list[np.ndarray]:
     """p_y − p_y with each word masked, by us."""
     scores: list[np.ndarray] = [np.empty(0)] * len(texts)
-    read = model.read(texts)
+    read = model.encode(texts)
     for trace in model.traces(read):
         rows, places = trace.mask.nonzero(as_tuple=True)
         removed = torch.zeros(len(rows), trace.mask.shape[1], dtype=torch.bool)
@@ -155,7 +154,7 @@ def deletion(model: TransformerClassifier, texts: list[str], repeats: int) -> No
         return probabilities(logits)[:, y]
 
     mask_token = model.reader.tokenizer.mask_token_id
-    read = model.read(texts)
+    read = model.encode(texts)
     decided = model.logits(read).argmax(-1).tolist()
 
     def ablate(at_once: int, few: int | None = None) -> list[np.ndarray]:

@@ -1,9 +1,9 @@
-"""Which route gets at the attention of each tested architecture, with the transformers installed.
+"""Which hook gets at the attention of each tested architecture, with the transformers installed.
 
     python scripts/check_architectures.py
 
 Every one must pass the checks that come before an exam. For versions of transformers other than
-the tests', in which routes differ.
+the tests', in which hooks differ.
 """
 
 from __future__ import annotations

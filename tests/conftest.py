@@ -17,7 +17,7 @@ from hypothesis import settings
 
 import verax
 from support.internals import COMMIT, EncodedDocuments, chart, reviews
-from support.models import encoded_for, model_maker
+from support.models import model_maker
 from verax.models import AttentionClassifier
 
 collect_ignore = ["strangers"]
@@ -117,7 +117,7 @@ def make_model(planted: verax.Corpus) -> Callable[..., AttentionClassifier]:
 
 @pytest.fixture
 def encoded(planted: verax.Corpus) -> Callable[[AttentionClassifier], EncodedDocuments]:
-    return lambda model: encoded_for(model, planted)
+    return lambda model: model.encode(planted.train)
 
 
 @pytest.fixture

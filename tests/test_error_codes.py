@@ -63,7 +63,9 @@ def calls() -> list[Call]:
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func).rpartition(".")[2]
                 given = [word.value for word in node.keywords if word.arg == "code"]
-                if name in makers or (name in ("add", "error", "_unreadable") and given):
+                if name in makers or (
+                    name in ("add", "error", "_check_same", "_unreadable") and given
+                ):
                     codes = frozenset().union(*map(literals, given))
                     found.append(Call(f"{where}:{node.lineno}", name, bool(given), codes))
     return found

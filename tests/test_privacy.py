@@ -240,7 +240,7 @@ def test_no_folder_text_or_message_of_a_function_is_in_what_commands_write(
         "the function failed on 6 texts: Refused",
         "the function gave [nan, nan] for …: expected finite numbers",
     ]
-    assert all("verax/external/predict.py" in record["traceback"] for record in failed)
+    assert all("verax/models/adapters.py" in record["traceback"] for record in failed)
     found = [
         f"{path}: …{text[max(0, at.start() - 60) : at.end()]}"
         for path, text in strings_in(out)

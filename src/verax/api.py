@@ -7,13 +7,12 @@ from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
 from verax.exams.deletion.choosing import choose_head
 from verax.exams.randomisation import randomisation_check
-from verax.external.external_classifier import ExternalClassifier
-from verax.external.loading import from_transformers
-from verax.external.pooled_loading import from_pooled
-from verax.external.predict import from_predict
-from verax.external.transformer import TransformerClassifier
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
+from verax.models.adapters import from_module, from_predict
+from verax.models.base import ExternalClassifier
+from verax.models.transformers.classifier import TransformerClassifier
+from verax.models.transformers.loading import from_transformers
 from verax.opening import open_path as open
 from verax.results import Result
 from verax.studies import (
@@ -59,7 +58,7 @@ __all__ = [
     "choose_head",
     "compare",
     "examine",
-    "from_pooled",
+    "from_module",
     "from_predict",
     "from_transformers",
     "functional",

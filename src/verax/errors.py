@@ -296,10 +296,6 @@ CODES = {
         "All training documents have the same label. Check `label_column`; two classes or more "
         "are needed."
     ),
-    "corpus.tokenizer-mismatch": (
-        "The documents were tokenized in another way than the model reads. Load the corpus with "
-        "the model's tokenizer."
-    ),
     "corpus.too-small": (
         "There are too few documents or words for what was asked. Use more documents, or lower "
         "the option in the message."

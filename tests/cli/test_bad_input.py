@@ -183,8 +183,8 @@ def test_unknown_names_as_python_keywords() -> None:
     corpus = verax.load_corpus(PLANTED)
     with raises("option.unknown", "encodr", "encoder"):
         verax.train(corpus, encodr="conv")
-    with raises("option.unknown", "lowercse", "lowercase"):
-        verax.load_corpus(PLANTED, lowercse=True)
+    with raises("option.unknown", "min_wrds", "min_words"):
+        verax.load_corpus(PLANTED, min_wrds=3)
 
 
 def test_unknown_commands(capsys: pytest.CaptureFixture[str]) -> None:

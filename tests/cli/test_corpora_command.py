@@ -53,10 +53,10 @@ def test_a_file_is_saved_as_a_corpus(flags_first: bool, capsys: pytest.CaptureFi
 
 
 def test_reading_options_are_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--limit", "20", "--no-lowercase", "--max-length", "14"]
+    flags = ["--limit", "20", "--max-words", "14"]
     assert main(["corpora", PLANTED, "--json", *flags]) == 0
     (row,) = json.loads(capsys.readouterr().out)
-    corpus = load_corpus(PLANTED, limit=20, lowercase=False, max_length=14)
+    corpus = load_corpus(PLANTED, limit=20, max_words=14)
     assert row["train"] == len(corpus.train) < 20
     assert row["notes"] == list(corpus.notes)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.documents import counts_of
 from verax.corpora import load_corpus
 from verax.corpora.batching import (
     micro_batches,
@@ -99,7 +100,7 @@ def test_padding_share_is_one_minus_tokens_over_cells() -> None:
 
 @pytest.fixture(scope="module", params=["planted", "rotten_tomatoes", "imdb_reviews"])
 def built_in_lengths(request: pytest.FixtureRequest) -> np.ndarray:
-    return load_corpus(request.param).train.token_numbers.lengths
+    return counts_of(load_corpus(request.param).train)
 
 
 @pytest.mark.slow
@@ -120,5 +121,5 @@ def test_padding_stays_under_a_tenth_on_every_built_in(
 )
 @pytest.mark.parametrize("name", ["sst", "ag_news", "eraser_movies", "yelp"])
 def test_padding_stays_under_a_tenth_on_real_corpora(name: str) -> None:
-    lengths = load_corpus(name).train.token_numbers.lengths
+    lengths = counts_of(load_corpus(name).train)
     assert padding_share(training_batches(lengths, 32, seed=0, epoch=1), lengths) < 0.1

@@ -13,9 +13,9 @@ from summaries import numbers
 from torch import nn
 
 import verax
-from support.documents import per_document
+from support.documents import marked_in, per_document
 from support.errors import raises
-from verax.corpora import Corpus
+from verax.corpora import Corpus, tokenize
 from verax.functional import minimal_flip_sets
 from verax.models import AttentionClassifier
 
@@ -72,7 +72,7 @@ def test_hierarchical_models_are_examined_at_their_sentences(
     verdict = verax.examine(model, _named(planted, model), "erasure")
     items = per_document(verdict, "erasure_instances")["items"]
     assert verdict.manifest["attended"] == "sentences"
-    assert items.max() <= planted.test.sentences.lengths.max()
+    assert items.max() <= tokenize(planted.test).sentences.lengths.max()
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_without_an_encoder_the_minimal_set_lies_inside_the_planted_evidence(
     model = verax.train(corpus, encoder="none", boundaries=False, seed=0, **training)
     assert model.record["test"]["accuracy"] > 0.95
     inside = flips = 0
-    rationales = corpus.test.rationales
+    rationales = marked_in(corpus.test)
     assert rationales is not None
     place = {int(i): n for n, i in enumerate(corpus.test.ids)}
     for trace in model.traces(corpus.test):

@@ -9,7 +9,7 @@ import torch
 
 import verax
 from support.documents import per_document
-from support.internals import Site
+from support.internals import AttentionCall
 from verax import TransformerClassifier
 from verax.exams.adversary.last_layer import moved_by_permuting, read_rows, search_last_layer
 from verax.functional import jensen_shannon
@@ -52,10 +52,10 @@ def test_a_witness_is_there_when_it_is_replayed(
         assert torch.allclose(weights.sum(-1), own.weights.sum(-1), atol=1e-5)
         assert not weights[~own.allowed].any()
 
-        def replay(site: Site, weights: torch.Tensor = weights) -> torch.Tensor | None:
-            if site.number < model.layers - 1:
+        def replay(call: AttentionCall, weights: torch.Tensor = weights) -> torch.Tensor | None:
+            if call.number < model.layers - 1:
                 return None
-            rows = site.weights.clone()
+            rows = call.weights.clone()
             rows[:, :, : weights.shape[2]] = weights
             return rows
 

@@ -11,7 +11,7 @@ from architectures import CONFIGURATIONS, make_model
 from torch import Tensor
 
 import verax
-from support.internals import FunctionRoute, InterfaceRoute, Site, probe_pieces, self_check
+from support.internals import AttentionCall, FunctionHook, InterfaceHook, probe_pieces, self_check
 from verax import TransformerClassifier
 from verax.exams import EXAMS, plan
 
@@ -30,20 +30,20 @@ def classifier(request: pytest.FixtureRequest, tokenizer: Any) -> TransformerCla
     return classifier_of(request.param, tokenizer)
 
 
-def uniform(site: Site) -> Tensor:
+def uniform(call: AttentionCall) -> Tensor:
     """Equal weights where weights are allowed; what a sink takes stays with it."""
-    even = site.allowed.expand_as(site.weights).to(site.weights.dtype)
+    even = call.allowed.expand_as(call.weights).to(call.weights.dtype)
     even = even / even.sum(-1, keepdim=True).clamp(min=1)
-    return even if site.sink is None else even * (1 - site.sink)
+    return even if call.sink is None else even * (1 - call.sink)
 
 
 def eager_weights(model: TransformerClassifier, pieces: Any) -> tuple[Tensor, ...]:
     """Attention as the model tells it under eager attention."""
     module, before = model.module, model.module.config._attn_implementation
-    if model.route.name == InterfaceRoute.name:
+    if model.hook.name == InterfaceHook.name:
         module.set_attn_implementation("eager")
     output = module(pieces.input_ids, attention_mask=pieces.mask.long(), output_attentions=True)
-    if model.route.name == InterfaceRoute.name:
+    if model.hook.name == InterfaceHook.name:
         module.set_attn_implementation(before)
     if getattr(output, "attentions", None) is not None:
         return output.attentions
@@ -57,40 +57,40 @@ def test_attention_is_captured_and_replaced(
 ) -> None:
     name = classifier.describe()["architecture"].removesuffix("ForSequenceClassification")
     is_legacy = name in NOT_DISPATCHED
-    route = (FunctionRoute if is_legacy else InterfaceRoute).name
+    hook = (FunctionHook if is_legacy else InterfaceHook).name
     described = classifier.describe()
-    assert (described["route"], described["readout"]) == (route, READOUTS[name])
+    assert (described["route"], described["readout"]) == (hook, READOUTS[name])
 
     pieces = classifier.trace(texts).pieces
-    sites: list[Site] = []
-    captured = classifier.run(pieces, sites.append).logits
+    calls: list[AttentionCall] = []
+    captured = classifier.run(pieces, calls.append).logits
     untouched = classifier.run(pieces).logits
     assert torch.allclose(captured, untouched, atol=3e-5)
-    assert len(sites) == classifier.layers == (6 if name == "T5" else 2)
-    for site, eager in zip(sites, eager_weights(classifier, pieces), strict=True):
+    assert len(calls) == classifier.layers == (6 if name == "T5" else 2)
+    for call, eager in zip(calls, eager_weights(classifier, pieces), strict=True):
         if is_legacy:
-            assert torch.allclose(site.weights, eager, atol=3e-6)
+            assert torch.allclose(call.weights, eager, atol=3e-6)
         else:
-            assert torch.equal(site.weights, eager)
+            assert torch.equal(call.weights, eager)
         padding = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
-        assert (site.weights * padding).max() == 0
-        assert (uniform(site) * padding).max() == 0
-        assert site.values is not None
-        assert site.values.shape[:3] == (len(texts), classifier.heads, site.weights.shape[-1])
-        assert (site.sink is not None) == (name == "GptOss")
+        assert (call.weights * padding).max() == 0
+        assert (uniform(call) * padding).max() == 0
+        assert call.values is not None
+        assert call.values.shape[:3] == (len(texts), classifier.heads, call.weights.shape[-1])
+        assert (call.sink is not None) == (name == "GptOss")
 
-    kept = [site.weights.clone() for site in sites]
-    assert torch.equal(classifier.run(pieces, lambda site: kept[site.number]).logits, captured)
+    kept = [call.weights.clone() for call in calls]
+    assert torch.equal(classifier.run(pieces, lambda call: kept[call.number]).logits, captured)
 
-    def one_head(site: Site) -> Tensor | None:
-        if site.number != 0:
+    def one_head(call: AttentionCall) -> Tensor | None:
+        if call.number != 0:
             return None
-        weights = site.weights.clone()
-        weights[:, 0] = uniform(site)[:, 0]
+        weights = call.weights.clone()
+        weights[:, 0] = uniform(call)[:, 0]
         return weights
 
     last = classifier.layers - 1
-    edits = (one_head, lambda site: uniform(site) if site.number == last else None, uniform)
+    edits = (one_head, lambda call: uniform(call) if call.number == last else None, uniform)
     moved = [(classifier.run(pieces, edit).logits - captured).abs().max() for edit in edits]
     assert min(moved) > 1e-4
     with torch.enable_grad():
@@ -106,14 +106,14 @@ def test_attention_is_captured_and_replaced(
 def test_functions_show_what_the_interface_shows(name: str, tokenizer: Any) -> None:
     classifier = classifier_of(name, tokenizer)
     pieces = probe_pieces(classifier)
-    shown: dict[str, list[Site]] = {}
-    own = classifier.route
+    shown: dict[str, list[AttentionCall]] = {}
+    own = classifier.hook
     try:
-        for route in (InterfaceRoute(classifier.module), FunctionRoute(classifier.module)):
-            self_check(classifier, route, pieces)
-            classifier.run(pieces, shown.setdefault(route.name, []).append)
+        for hook in (InterfaceHook(classifier.module), FunctionHook(classifier.module)):
+            self_check(classifier, hook, pieces)
+            classifier.run(pieces, shown.setdefault(hook.name, []).append)
     finally:
-        classifier.route = own
+        classifier.hook = own
     for one, other in zip(*shown.values(), strict=True):
         real = pieces.mask[:, None, :, None]
         assert torch.allclose(one.weights * real, other.weights * real, atol=3e-6)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import verax
 from support.errors import raises
-from support.internals import Site
+from support.internals import AttentionCall
 from verax import TransformerClassifier
 from verax.importance import layer_head_rows, names_of, score, special_share
 
@@ -45,11 +45,11 @@ def mean_pooled(make_classifier: Make, tokenizer: Any) -> TransformerClassifier:
     return verax.from_transformers(encoder, tokenizer, "mean", **options)
 
 
-def sites_of(model: TransformerClassifier, text: str) -> list[Site]:
-    sites: list[Site] = []
+def sites_of(model: TransformerClassifier, text: str) -> list[AttentionCall]:
+    calls: list[AttentionCall] = []
     with torch.no_grad():
-        model.run(model.trace([text]).pieces, lambda site: sites.append(site))
-    return sites
+        model.run(model.trace([text]).pieces, lambda call: calls.append(call))
+    return calls
 
 
 def by_word(pieces: Array, word: Any, how: Callable[[Array], float] = np.sum) -> list[float]:
@@ -58,7 +58,7 @@ def by_word(pieces: Array, word: Any, how: Callable[[Array], float] = np.sum) ->
 
 
 def word_of(model: TransformerClassifier, text: str) -> Any:
-    return model.read([text]).pieces.word[0]
+    return model.encode([text]).pieces.word[0]
 
 
 def scores_of(name: str, model: TransformerClassifier, text: str, **more: Any) -> Array:
@@ -96,7 +96,7 @@ def test_attention_is_that_of_eager(
 
 
 def test_rollout_by_hand(exact: TransformerClassifier) -> None:
-    first, second = (site.weights[0].mean(0).numpy() for site in sites_of(exact, TEXT))
+    first, second = (call.weights[0].mean(0).numpy() for call in sites_of(exact, TEXT))
     unit = np.eye(len(first))
     rolled = ((second + unit) / 2 @ (first + unit) / 2)[0]
     expected = by_word(rolled, word_of(exact, TEXT))
@@ -107,15 +107,17 @@ def attention_slopes(model: TransformerClassifier, text: str, y: int) -> list[Ar
     """∂(z_y − z_other)/∂A of each layer by central differences, (heads, queries, keys)."""
     pieces = model.trace([text]).pieces
     slopes, step = [], 1e-6
-    for layer, site in enumerate(sites_of(model, text)):
-        shape = site.weights.shape[1:]
+    for layer, call in enumerate(sites_of(model, text)):
+        shape = call.weights.shape[1:]
         moves = torch.eye(int(np.prod(shape)), dtype=torch.float64).view(-1, *shape) * step
         ahead = []
         for side in (1, -1):
             change = side * moves
 
-            def moved(site: Site, layer: int = layer, change: Tensor = change) -> Tensor | None:
-                return site.weights + change if site.number == layer else None
+            def moved(
+                call: AttentionCall, layer: int = layer, change: Tensor = change
+            ) -> Tensor | None:
+                return call.weights + change if call.number == layer else None
 
             many = pieces.take(torch.zeros(len(moves), dtype=torch.long))
             with torch.no_grad():
@@ -129,7 +131,7 @@ def test_chefer_and_attention_times_gradient_by_hand(exact: TransformerClassifie
     logits = exact.trace([TEXT]).logits[0]
     word = word_of(exact, TEXT)
     for y in (0, 1):
-        weights = [site.weights[0].numpy() for site in sites_of(exact, TEXT)]
+        weights = [call.weights[0].numpy() for call in sites_of(exact, TEXT)]
         slopes = attention_slopes(exact, TEXT, y)
         c = np.eye(len(word))
         for a, slope in zip(weights, slopes, strict=True):
@@ -162,7 +164,7 @@ def test_norms_by_the_weights_of_bert(bert: TransformerClassifier, texts: list[s
 
 def test_a_mean_is_read_from_all_positions(mean_pooled: TransformerClassifier) -> None:
     word = word_of(mean_pooled, TEXT)
-    layers = [site.weights[0].double().mean(0).numpy() for site in sites_of(mean_pooled, TEXT)]
+    layers = [call.weights[0].double().mean(0).numpy() for call in sites_of(mean_pooled, TEXT)]
     unit = np.eye(len(word))
     expected = by_word(layers[-1].mean(0), word)
     np.testing.assert_allclose(scores_of("attention", mean_pooled, TEXT), expected, atol=1e-6)
@@ -171,12 +173,12 @@ def test_a_mean_is_read_from_all_positions(mean_pooled: TransformerClassifier) -
         rolled = (layer + unit) / 2 @ rolled
     expected = by_word(rolled.mean(0), word)
     np.testing.assert_allclose(scores_of("rollout", mean_pooled, TEXT), expected, atol=1e-6)
-    site = sites_of(mean_pooled, TEXT)[-1]
+    call = sites_of(mean_pooled, TEXT)[-1]
     dense = mean_pooled.module.encoder.layer[-1].attention.output.dense.weight
-    assert site.values is not None
+    assert call.values is not None
     with torch.no_grad():
         moved = torch.einsum(
-            "hij,hjd,ohd->ijo", site.weights[0], site.values[0], dense.view(16, 2, 8)
+            "hij,hjd,ohd->ijo", call.weights[0], call.values[0], dense.view(16, 2, 8)
         )
     norms = moved.norm(dim=-1).mean(0).numpy()
     expected = by_word(norms, word, np.max)
@@ -190,20 +192,20 @@ def test_encoder_and_decoder_are_one_graph(t5: TransformerClassifier) -> None:
     n = len(word)
     rolled = np.eye(2 * n)
     start = {"encoder": 0, "decoder": n}
-    sites = sites_of(t5, TEXT)
-    assert {(s.queries, s.keys) for s in sites} == {
+    calls = sites_of(t5, TEXT)
+    assert {(s.queries, s.keys) for s in calls} == {
         *(("encoder", "encoder"), ("decoder", "decoder"), ("decoder", "encoder"))
     }
-    for site in sites:
+    for call in calls:
         block = np.eye(2 * n)
-        i, j = start[site.queries], start[site.keys]
+        i, j = start[call.queries], start[call.keys]
         block[i : i + n, i : i + n] /= 2
-        block[i : i + n, j : j + n] += site.weights[0].double().mean(0).numpy() / 2
+        block[i : i + n, j : j + n] += call.weights[0].double().mean(0).numpy() / 2
         rolled = block @ rolled
     both = np.concatenate([word, [-1], word[:-1]])
     expected = by_word(rolled[-1], both)
     np.testing.assert_allclose(scores_of("rollout", t5, TEXT), expected, atol=1e-6)
-    cross = sites[-1].weights[0].double().mean(0).numpy()[-1]
+    cross = calls[-1].weights[0].double().mean(0).numpy()[-1]
     np.testing.assert_allclose(scores_of("attention", t5, TEXT), by_word(cross, word), atol=1e-6)
     trace = t5.trace([TEXT])
     for name in ("chefer", "attention-norm", "gradient", "integrated-gradients", "leave-one-out"):
@@ -215,27 +217,27 @@ def test_encoder_and_decoder_are_one_graph(t5: TransformerClassifier) -> None:
 def test_what_a_sink_takes_belongs_to_no_word(
     bert: TransformerClassifier, texts: list[str]
 ) -> None:
-    """A route that gives three quarters of each row: as where a sink takes the rest."""
+    """A hook that gives three quarters of each row: as where a sink takes the rest."""
 
     class Sinking:
         name = "sinking"
 
-        def opened(self, handler: Any) -> Any:
-            def less(site: Site) -> Tensor:
-                weights = 0.75 * site.weights
-                handler(Site(site.number, weights, site.allowed, site.values))
+        def installed(self, handler: Any) -> Any:
+            def less(call: AttentionCall) -> Tensor:
+                weights = 0.75 * call.weights
+                handler(AttentionCall(call.number, weights, call.allowed, call.values))
                 return weights
 
-            return route.opened(less)
+            return hook.installed(less)
 
     trace, whole = bert.trace(texts), bert.trace(texts)
     share = special_share(bert, whole)
-    route, bert.route = bert.route, Sinking()
+    hook, bert.hook = bert.hook, Sinking()
     try:
         first = special_share(bert, trace)[:, 0]
         rolled = score("rollout", bert, trace)
     finally:
-        bert.route = route
+        bert.hook = hook
     torch.testing.assert_close(first, 1 - 0.75 * (1 - share[:, 0]), atol=1e-6, rtol=0)
     assert (rolled.sum(-1) < (0.5 + 0.375) ** 3).all()
 
@@ -267,19 +269,21 @@ def test_places_are_checked(bert: TransformerClassifier) -> None:
 
 
 def test_attention_out_of_reach_is_one_line(bert: TransformerClassifier) -> None:
-    """A route that does not tell the values."""
+    """A hook that does not tell the values."""
     trace = bert.trace([TEXT])
-    route = bert.route
+    hook = bert.hook
 
     class Silent:
         name = "silent"
 
-        def opened(self, handler: Any) -> Any:
-            return route.opened(lambda site: handler(Site(site.number, site.weights, site.allowed)))
+        def installed(self, handler: Any) -> Any:
+            return hook.installed(
+                lambda call: handler(AttentionCall(call.number, call.weights, call.allowed))
+            )
 
-    bert.route = Silent()
+    bert.hook = Silent()
     try:
         with raises("importance.not-applicable"):
             score("attention-norm", bert, trace)
     finally:
-        bert.route = route
+        bert.hook = hook

@@ -70,7 +70,7 @@ class Predicting(ExternalClassifier):
     fingerprint = ""
 
     def __init__(self, other: TransformerClassifier) -> None:
-        super().__init__(other.classes, other.tokeniser)
+        super().__init__(other.classes, other.word_tokenizer)
         self.other = other
 
     def describe(self) -> dict[str, Any]:
@@ -78,10 +78,10 @@ class Predicting(ExternalClassifier):
 
     def trace_rows(self, read: Any, rows: Any) -> Any:
         batch = read.batch(rows, self.device)
-        return WordTrace(batch, self.logits_of_whatever(batch.texts))
+        return WordTrace(batch, self.logits_of_texts(batch.texts))
 
-    def logits_of_whatever(self, texts: list[str], *how: Any) -> Tensor:
-        return self.other.logits_of_whatever(texts)
+    def logits_of_texts(self, texts: list[str], *how: Any) -> Tensor:
+        return self.other.logits_of_texts(texts)
 
 
 def sizes_of(verdict: verax.Verdict, ranking: str) -> pd.Series:
@@ -99,7 +99,7 @@ def test_sizes_are_those_of_texts_cut_by_hand(
     for id, text in zip(documents.ids, documents.texts, strict=True):
         words = text.replace(".", " .").replace("!", " !").replace(",", " ,").split()
         cut = [" ".join(words[: len(words) - k]) for k in range(len(words) + 1)]
-        decided = model.logits_of_whatever(cut).argmax(-1)
+        decided = model.logits_of_texts(cut).argmax(-1)
         changed = (decided != decided[0]).nonzero()
         np.testing.assert_equal(found[id], float(changed[0]) if len(changed) else np.nan)
     assert found.isna().any()
@@ -159,8 +159,6 @@ def test_the_order_of_documents_changes_nothing(
     documents = reviews.documents("all")
     turned = verax.load_corpus(
         (documents.texts[20::-1], [reviews.classes[k] for k in documents.labels[20::-1]]),
-        tokeniser="as-written",
-        lowercase=False,
     )
     how: dict[str, Any] = {"importances": OWN, "max_tokens": 200, **CHOSEN}
     again = verax.examine(model, turned, "deletion", "all", **how)
@@ -289,7 +287,7 @@ def test_a_model_of_ours_takes_it_when_it_is_named(
 def by_hand(ours: Any, text: str, ranking: str) -> float:
     """The first size at which a model of ours changes its mind, words cut from its token list."""
     trace = ours.trace([text])
-    words = ours.tokeniser(text)
+    words = ours.word_tokenizer(text)
     scores = score(ranking, ours, trace, signed=True)[0][trace.batch.words[0]]
     order = sorted(range(len(words)), key=lambda k: (-float(scores[k]), k))
     cut = [[w for k, w in enumerate(words) if k not in order[:n]] for n in range(len(words))]

@@ -12,7 +12,7 @@ import torch
 import verax
 from support.documents import per_document
 from support.errors import raises
-from support.internals import Site, WordStates, erasing, positions_of
+from support.internals import AttentionCall, WordStates, erasing, positions_of
 from verax import TransformerClassifier
 
 
@@ -37,10 +37,10 @@ def test_erasure_in_one_layer_by_hand(model: TransformerClassifier, texts: list[
     trace = model.trace(texts[:1])
     columns = [k for k, word in enumerate(trace.pieces.word[0].tolist()) if word in (1, 4)]
 
-    def by_hand(site: Site) -> torch.Tensor | None:
-        if site.number != 1:
+    def by_hand(call: AttentionCall) -> torch.Tensor | None:
+        if call.number != 1:
             return None
-        weights = site.weights.clone()
+        weights = call.weights.clone()
         for head in range(weights.shape[1]):
             for row in range(weights.shape[2]):
                 before = float(weights[0, head, row].sum())
@@ -64,10 +64,12 @@ def test_a_sink_keeps_its_share(model: TransformerClassifier, texts: list[str]) 
     weights = torch.rand(1, 2, width, width)
     weights /= weights.sum(-1, keepdim=True) / 0.7
     handler = erasing(positions_of(model, trace.pieces), removed, [0])
-    left = handler(Site(0, weights, torch.ones(1, 1, width, width, dtype=torch.bool)))
+    left = handler(AttentionCall(0, weights, torch.ones(1, 1, width, width, dtype=torch.bool)))
     assert left is not None
     assert torch.allclose(left.sum(-1), torch.tensor(0.7))
-    assert handler(Site(1, weights, torch.ones(1, 1, width, width, dtype=torch.bool))) is None
+    assert (
+        handler(AttentionCall(1, weights, torch.ones(1, 1, width, width, dtype=torch.bool))) is None
+    )
 
 
 @pytest.mark.slow

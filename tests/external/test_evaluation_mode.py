@@ -80,7 +80,7 @@ def made(
         torch.manual_seed(1)
         module = kind().train(training)
     module.out[2].eval()
-    classifier = verax.from_pooled(
+    classifier = verax.from_module(
         module if whole else Elsewhere(module),
         vocabulary=["<pad>", "<unk>", *WORDS],
         unknown="<unk>",
@@ -89,7 +89,7 @@ def made(
         encode=module.encode,
         attend=module.attend,
         head=HEADS[head](module),
-        words="whitespace",
+        tokenizer="whitespace",
     )
     return module, classifier
 

@@ -28,9 +28,7 @@ def by_length(texts: list[str]) -> Any:
 def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
     texts = ["w1 w2 good0_1 w3 w4", "w5 good1_2", "w7 w8 w9"]
     many = [f"{text} w{n}" for n in range(12) for text in texts]
-    corpus = verax.load_corpus(
-        (many, ["a", "b", "a"] * 12), tokeniser="whitespace", lowercase=False
-    )
+    corpus = verax.load_corpus((many, ["a", "b", "a"] * 12))
     ours = untrained(corpus, encoder="bilstm", boundaries=False)
 
     nothing = ours.head.bias.sigmoid().item()
@@ -71,7 +69,7 @@ def test_each_text_is_asked_about_once_in_batches_of_the_given_size() -> None:
 
     model = verax.from_predict(function, CLASSES, max_batch=4)
     asked.clear()
-    logits = model.logits_of_whatever(["a", "bb", "a", "c d", "e", "", "f", "bb"])
+    logits = model.logits_of_texts(["a", "bb", "a", "c d", "e", "", "f", "bb"])
     assert [len(batch) for batch in asked] == [4, 2]
     assert len({text for batch in asked for text in batch}) == 6
     assert torch.equal(logits[0], logits[2])

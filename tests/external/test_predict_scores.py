@@ -25,13 +25,13 @@ class Counting(ExternalClassifier):
     def describe(self) -> dict[str, Any]:
         return {}
 
-    def logits_of_whatever(self, texts: list[str], *more: Any) -> Tensor:
+    def logits_of_texts(self, texts: list[str], *more: Any) -> Tensor:
         sums = [sum(WORTH.get(word, 0.0) for word in text.split()) for text in texts]
         return torch.tensor([[0.0, one] for one in sums], dtype=torch.float64)
 
     def trace_rows(self, read: Any, rows: Any) -> WordTrace:
         texts = [read.texts[row] for row in rows]
-        return WordTrace(read.batch(rows, self.device), self.logits_of_whatever(texts))
+        return WordTrace(read.batch(rows, self.device), self.logits_of_texts(texts))
 
 
 def test_leave_one_out_and_chance_are_all_there_is() -> None:

@@ -15,15 +15,14 @@ import verax
 from support.errors import raises
 from support.internals import INTERFACE_NAME as NAME
 from support.internals import (
-    FunctionRoute,
+    AttentionCall,
+    FunctionHook,
     Handler,
-    InterfaceRoute,
-    Site,
+    InterfaceHook,
     find_readout,
     probe_pieces,
     self_check,
 )
-from support.internals import register_interface as register
 from verax import TransformerClassifier
 
 
@@ -60,10 +59,10 @@ def test_a_model_is_left_as_it_was(name: str, tokenizer: Any, texts: list[str]) 
     classifier = verax.from_transformers(model, tokenizer)
     assert same(before, left_behind(model))
     pieces = classifier.trace(texts).pieces
-    classifier.run(pieces, lambda site: site.weights, embedded=classifier.embed(pieces))
+    classifier.run(pieces, lambda call: call.weights, embedded=classifier.embed(pieces))
 
-    def failing(site: Site) -> Tensor | None:
-        if site.number == 1:
+    def failing(call: AttentionCall) -> Tensor | None:
+        if call.number == 1:
             raise ZeroDivisionError
         return None
 
@@ -81,58 +80,57 @@ def test_weight_on_padding_is_found(
     """Attention that is registered without its mask sees padding, silently."""
     from transformers.masking_utils import AttentionMaskInterface
 
-    register()
     monkeypatch.setitem(AttentionMaskInterface._global_mapping, NAME, lambda *args, **more: None)
     pieces = probe_pieces(bert)
-    own = bert.route
+    own = bert.hook
     try:
         with raises("model.attention-mismatch", "1"):
-            self_check(bert, InterfaceRoute(bert.module), pieces)
+            self_check(bert, InterfaceHook(bert.module), pieces)
         decoder = verax.from_transformers(make_model("Llama"), tokenizer)
-        assert decoder.describe()["route"] == FunctionRoute.name  # the next route is right
+        assert decoder.describe()["route"] == FunctionHook.name  # the next hook is right
         alone = pieces.take(torch.tensor([0]))
         with raises("model.attention-mismatch"):
-            self_check(decoder, InterfaceRoute(decoder.module), alone)
+            self_check(decoder, InterfaceHook(decoder.module), alone)
     finally:
-        bert.route, bert.layers = own, 3
+        bert.hook, bert.layers = own, 3
 
 
-class Wrong(InterfaceRoute):
-    """A route that shows something else than it uses."""
+class Wrong(InterfaceHook):
+    """A hook that shows something else than it uses."""
 
-    def __init__(self, model: Any, shown: Callable[[Site], Tensor], used: Handler) -> None:
+    def __init__(self, model: Any, shown: Callable[[AttentionCall], Tensor], used: Handler) -> None:
         super().__init__(model)
         self.shown, self.used = shown, used
 
-    def opened(self, handler: Handler) -> Any:
-        def handle(site: Site) -> Tensor | None:
-            other = handler(replace(site, weights=self.shown(site)))
-            return self.used(site) if other is None else other
+    def installed(self, handler: Handler) -> Any:
+        def handle(call: AttentionCall) -> Tensor | None:
+            other = handler(replace(call, weights=self.shown(call)))
+            return self.used(call) if other is None else other
 
-        return super().opened(handle)
+        return super().installed(handle)
 
 
 @pytest.mark.parametrize(
     ("shown", "used", "code"),
     [
         (
-            lambda site: site.weights,
-            lambda site: site.weights.roll(1, 1),
+            lambda call: call.weights,
+            lambda call: call.weights.roll(1, 1),
             "model.attention-mismatch",
         ),
-        (lambda site: site.weights.roll(1, 1), lambda site: None, "model.attention-mismatch"),
+        (lambda call: call.weights.roll(1, 1), lambda call: None, "model.attention-mismatch"),
     ],
 )
 def test_attention_that_is_not_the_models_is_found(
     bert: TransformerClassifier, shown: Any, used: Any, code: str
 ) -> None:
-    own = bert.route
+    own = bert.hook
     try:
         with raises(code) as refused:
             self_check(bert, Wrong(bert.module, shown, used), probe_pieces(bert))
         assert "\n" not in str(refused.value)
     finally:
-        bert.route, bert.layers = own, 3
+        bert.hook, bert.layers = own, 3
 
 
 def test_wrong_gradients_are_found(make_classifier: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +139,7 @@ def test_wrong_gradients_are_found(make_classifier: Any, monkeypatch: pytest.Mon
     own = block.forward
     monkeypatch.setattr(block, "forward", lambda states, other: own(states.detach(), other))
     with raises("model.attention-mismatch", "1"):
-        self_check(classifier, classifier.route, probe_pieces(classifier))
+        self_check(classifier, classifier.hook, probe_pieces(classifier))
 
 
 class Neighbours(nn.Module):
@@ -155,7 +153,7 @@ def test_texts_that_hang_on_their_batch_are_refused(make_classifier: Any) -> Non
     classifier = make_classifier()
     classifier.module.dropout = Neighbours()
     with raises("model.batch-dependent"):
-        self_check(classifier, classifier.route, probe_pieces(classifier))
+        self_check(classifier, classifier.hook, probe_pieces(classifier))
 
 
 def test_a_layer_that_shows_nothing_is_found(bert: TransformerClassifier) -> None:
@@ -163,7 +161,7 @@ def test_a_layer_that_shows_nothing_is_found(bert: TransformerClassifier) -> Non
     bert.layers = 4
     try:
         with raises("model.attention-mismatch"):
-            bert.run(pieces, lambda site: None)
+            bert.run(pieces, lambda call: None)
     finally:
         bert.layers = own
 

@@ -11,16 +11,16 @@ from torch import Tensor
 
 import verax
 from support.errors import raises
-from support.internals import WEIGHTS_PER_TOKEN, Site
+from support.internals import WEIGHTS_PER_TOKEN, AttentionCall
 from verax import TransformerClassifier
 
 
-def halved(site: Site) -> Tensor | None:
+def halved(call: AttentionCall) -> Tensor | None:
     """The last layer's weights, moved towards equal ones."""
-    if site.number != 1:
+    if call.number != 1:
         return None
-    even = site.allowed.to(site.weights.dtype).expand_as(site.weights)
-    return (site.weights + even / even.sum(-1, keepdim=True).clamp(min=1)) / 2
+    even = call.allowed.to(call.weights.dtype).expand_as(call.weights)
+    return (call.weights + even / even.sum(-1, keepdim=True).clamp(min=1)) / 2
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_a_tail_is_gone_after_an_error(bert: TransformerClassifier, texts: list[
     before = bert.run(pieces).logits
     tail = bert.tail(pieces, 2)
 
-    def failing(site: Site) -> Tensor:
-        assert site.number == 2
-        raise KeyError(site.name)
+    def failing(call: AttentionCall) -> Tensor:
+        assert call.number == 2
+        raise KeyError(call.name)
 
     with pytest.raises(KeyError, match=r"layer\.2"):
         tail.run(failing)
@@ -65,7 +65,7 @@ def test_gradients_flow_through_a_tail(bert: TransformerClassifier, texts: list[
     slopes = []
     for run in (bert.tail(pieces, 1).run, lambda handler: bert.run(pieces, handler)):
         step = torch.zeros((), requires_grad=True)
-        done = run(lambda site, step=step: site.weights * (1 + step) if site.number else None)
+        done = run(lambda call, step=step: call.weights * (1 + step) if call.number else None)
         slopes.append(torch.autograd.grad(done.logits[:, 1].sum(), step)[0])
     assert torch.allclose(slopes[0], slopes[1], rtol=1e-4)
 
@@ -79,5 +79,5 @@ def test_a_budget_bounds_pieces_and_weights(bert: TransformerClassifier) -> None
     rows = bert.rows_within(width, tokens * width, kept_layers=layers * width)
     assert bert.heads * width**2 * rows * layers * width <= held * width
     assert bert.heads * width**2 * (rows + 1) * layers * width > held * width
-    read = bert.read(["the film was " * 12, "good", "bad"])
+    read = bert.encode(["the film was " * 12, "good", "bad"])
     assert sorted(row for rows in bert.batches(read, 4) for row in rows) == [0, 1, 2]

@@ -14,14 +14,14 @@ from verax.models import AttentionClassifier, ModelOptions, PooledClassifier, ma
 
 def untrained(corpus: verax.Corpus, seed: int = 0, **options: Any) -> AttentionClassifier:
     """A small model with weights large enough for decisions to differ."""
-    from verax.corpora import Vocabulary
+    from verax.corpora import Vocabulary, tokenize
 
     sizes: dict[str, Any] = {"hidden_size": 6, "embedding_size": 6, **options}
     resolved = ModelOptions(**sizes).resolved(len(corpus.classes))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        vocabulary = Vocabulary.of(corpus.train)
-        model = make_classifier(resolved, vocabulary, corpus.classes, corpus.tokeniser)
+        vocabulary = Vocabulary.of(tokenize(corpus.train))
+        model = make_classifier(resolved, vocabulary, corpus.classes)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(3)
@@ -29,7 +29,7 @@ def untrained(corpus: verax.Corpus, seed: int = 0, **options: Any) -> AttentionC
 
 
 def wrapped(ours: AttentionClassifier, how: str = "parts", **more: Any) -> PooledClassifier:
-    """The model through `from_pooled`: parts, functions, or functions without word vectors."""
+    """The model through `from_module`: parts, functions, or functions without word vectors."""
 
     def encode(vectors: Tensor, mask: Tensor) -> Tensor:
         return ours.encoder(vectors, mask, mask.sum(-1).cpu())
@@ -62,8 +62,8 @@ def wrapped(ours: AttentionClassifier, how: str = "parts", **more: Any) -> Poole
         "vocabulary": ours.vocabulary.rows,
         "classes": ours.classes,
         "unknown": 1,
-        "words": ours.tokeniser.kind,
-        "lowercase": ours.tokeniser.lowercase,
+        "tokenizer": ours.word_tokenizer.kind,
+        "lowercase": ours.word_tokenizer.lowercase,
         "logits": logits,
     }
-    return verax.from_pooled(ours, **{**parts, **more})
+    return verax.from_module(ours, **{**parts, **more})

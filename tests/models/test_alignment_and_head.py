@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from verax.corpora import Tokeniser, Vocabulary
+from verax.corpora import Vocabulary
 from verax.functional import pool
 from verax.models import (
     HashedDropout,
@@ -24,7 +24,7 @@ def alignment(attention: str, size: int, query_init: str = "normal") -> torch.nn
     options = ModelOptions(
         encoder="none", attention=attention, embedding_size=size, query_init=query_init
     )
-    model = make_classifier(options.resolved(2), Vocabulary(["a"]), ["no", "yes"], Tokeniser())
+    model = make_classifier(options.resolved(2), Vocabulary(["a"]), ["no", "yes"])
     return model.attention.alignment
 
 

@@ -132,7 +132,7 @@ def test_documents_and_their_texts_are_read_alike(make_model: Make, planted: ver
     model = make_model(hierarchical=True)
     assert torch.equal(
         model.logits(planted.test),
-        model.logits(planted.test.given_tokens),  # type: ignore[arg-type]
+        model.logits(planted.test.texts),
     )
 
 
@@ -159,11 +159,11 @@ def test_a_label_is_the_sign_of_the_logit_however_small(make_model: Make) -> Non
             assert model.predict([["w1"]])["label"].tolist() == [label]
 
 
-@pytest.mark.slow
-def test_documents_read_by_another_tokeniser_are_refused(make_model: Make) -> None:
-    foreign = verax.load_corpus("rotten_tomatoes", limit=50)
-    with raises("corpus.tokenizer-mismatch"):
-        make_model().logits(foreign.test)
+def test_documents_are_encoded_once(make_model: Make, planted: verax.Corpus) -> None:
+    model, other = make_model(), make_model(boundaries=False)
+    assert model.encode(planted.test) is model.encode(planted.test)
+    assert model.encode(planted.test) is not other.encode(planted.test)
+    assert model.encode(planted.test).words == other.encode(planted.test).words
 
 
 def test_tracing_nothing_is_refused(make_model: Make) -> None:

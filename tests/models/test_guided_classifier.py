@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,11 @@ Encode = Callable[[AttentionClassifier], EncodedDocuments]
 
 
 def under(guide: AttentionClassifier, **options: Any) -> GuidedClassifier:
-    given = {"encoder": "mlp", "hidden_size": 7, "embedding_size": 12, **options}
+    reading = {name: getattr(guide.options, name) for name in ("tokenizer", "lowercase")}
+    given = {"encoder": "mlp", "hidden_size": 7, "embedding_size": 12, **reading, **options}
     resolved = ModelOptions(**given).resolved(len(guide.classes))
     torch.manual_seed(3)
-    model = GuidedClassifier(
-        resolved, guide.vocabulary, guide.classes, guide.tokeniser, guide=guide
-    )
+    model = GuidedClassifier(resolved, guide.vocabulary, guide.classes, guide=guide)
     return model.eval()
 
 
@@ -65,7 +63,7 @@ def test_the_guide_is_no_part_of_its_state_and_cannot_change_under_it(
 ) -> None:
     guide = make_model(encoder="conv")
     model = under(guide)
-    plain = AttentionClassifier(model.options, model.vocabulary, model.classes, model.tokeniser)
+    plain = AttentionClassifier(model.options, model.vocabulary, model.classes)
     assert list(model.state_dict()) == list(plain.state_dict())
     assert len(list(model.modules())) == len(list(plain.modules()))
     batch = encoded(guide).batch(np.arange(5), model.device)
@@ -131,10 +129,10 @@ def test_a_guide_that_reads_otherwise_is_refused(make_model: Make) -> None:
         under(guide, boundaries=False)
     options, words = under(guide).options, Vocabulary(guide.vocabulary.words[:-1])
     with raises("model.unsuitable-guide"):
-        GuidedClassifier(options, words, guide.classes, guide.tokeniser, guide=guide)
-    other = replace(guide.tokeniser, lowercase=not guide.tokeniser.lowercase)
-    with raises("model.unsuitable-guide"):
-        GuidedClassifier(options, guide.vocabulary, guide.classes, other, guide=guide)
+        GuidedClassifier(options, words, guide.classes, guide=guide)
+    for changed in ({"lowercase": False}, {"tokenizer": "keras"}, {"max_length": 5}):
+        with raises("model.unsuitable-guide", *changed):
+            under(guide, **changed)
 
 
 def test_projection_and_its_numbers_are_the_guides(make_model: Make) -> None:

@@ -18,8 +18,8 @@ import pytest
 import torch
 
 import verax
-from support.internals import Lexicon
-from verax.corpora import Corpus, Documents
+from support.documents import tokens_of
+from verax.corpora import Corpus, Documents, tokenize
 from verax.exams import load_verdict
 from verax.functional import erase, pool
 from verax.models import AttentionClassifier, probabilities
@@ -89,7 +89,7 @@ def subsets(n: int) -> Iterator[tuple[int, ...]]:
 
 def corpus_of(texts: list[str], model: AttentionClassifier) -> Corpus:
     labels, ids = np.zeros(len(texts), dtype=np.int64), np.arange(len(texts))
-    split = Documents(texts, labels, ids, model.tokeniser, Lexicon())
+    split = Documents(texts, labels, ids)
     return Corpus("by hand", model.classes, split, split, split)
 
 
@@ -103,7 +103,7 @@ def livelier(model: AttentionClassifier) -> AttentionClassifier:
 
 def short_texts(planted: Corpus, words: int = 8) -> list[str]:
     """Texts whose every erasure can be tried: so many words, two sentences."""
-    rows = planted.test.tokens[:8]
+    rows = tokens_of(planted.test)[:8]
     kept = [[w for w in row if w.isalnum()][: words - 2] for row in rows]
     return [" ".join([*row[:3], ".", *row[3:], "."]) for row in kept]
 
@@ -168,11 +168,11 @@ def test_heats_orders_and_adversaries_are_the_tables(
         n = len(items)
         assert document["tokens"] == words
         row = int(np.flatnonzero(test.test.ids == document["id"])[0])
-        assert words == test.test.tokens[row]
+        assert words == tokens_of(test.test)[row]
         assert document["label"] == test.test.labels[row]
         if slots.get("hierarchical"):
             assert told["attended"] == "sentences"
-            ends = np.cumsum(test.test.sentences[row]).tolist()
+            ends = np.cumsum(tokenize(test.test).sentences[row]).tolist()
             assert document["items"] == [list(s) for s in zip([0, *ends[:-1]], ends, strict=True)]
         else:
             assert document["items"] is None
@@ -242,7 +242,7 @@ def test_hostile_documents_come_through_whole(make_model: Make) -> None:
     (told,) = data["models"]
     assert told["name"] == "</script>"
     for document in told["documents"]:
-        expected = model.tokeniser(texts[document["id"]])
+        expected = model.word_tokenizer(texts[document["id"]])
         assert data["texts"][document["text"]] == [t.replace("\ud800", "\ufffd") for t in expected]
 
 

@@ -25,7 +25,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "corpora.ragged": "Ragged positions_within",  # leave_one_out, plausibility_overlap, rationales
     "corpora.rationales": "joined_places places_in united",  # rationales
     "corpora.reviews": "FIXED reviews_file",  # reviews
-    "corpora.tokenising": "Lexicon sentence_lengths",  # erasure_exam, looked_up, tokenising
+    "corpora.tokenizer": "Lexicon sentence_lengths",  # erasure_exam, looked_up, tokenizing
     "divergence": "MOST=MOST_DIVERGENCE",  # adversary_search, divergence
     "drawing": "chart",  # __main__, conftest
     "drawing.series": "Models",  # deletion, plausibility_exam, sufficiency_exam
@@ -91,17 +91,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "exams.sufficiency.summary": "MEASURES=SUFFICIENCY_MEASURES rankings_of",  # sufficiency_exam
     "exams.titles": "measure_title",  # stranger
     "exams.verdict": "COLUMNS",  # judgement_rules, made_up_summaries
-    "external.attention.functions": "FunctionRoute",  # architectures, self_check
-    "external.attention.interface": "InterfaceRoute NAME=INTERFACE_NAME "
-    "register=register_interface",
-    "external.attention.site": "Handler Site",  # architectures, attention_scores, …
-    "external.pooled": "FunctionHead",  # from_pooled
-    "external.predict": "PROBES",  # from_predict
     "external.reading": "without_words",  # control_scores
-    "external.readout": "find_readout",  # self_check
-    "external.self_check": "probe_pieces self_check",  # architectures, self_check
-    "external.trace": "WordTrace",  # deletion
-    "external.transformer": "WEIGHTS_PER_TOKEN",  # tail
     "files": "_PROBE=PROBE refuse_foreign",  # faults, writing, elsewhere
     "importance.budget": "repeated",  # target
     "importance.decision": "lost",  # from_predict
@@ -115,6 +105,8 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "importance.transformers.integrated": "integrated_gradients=integrated_gradients_of_words",
     "importance.transformers.positions": "positions_of",  # erasure_of_words
     "importance.transformers.redrawn": "parts_from_the_top redraw weights_kept",  # randomisation
+    "models.adapters": "FunctionHead PROBES",  # from_module, from_predict
+    "models.base": "WordTrace",  # deletion
     "models.counterfactual": "uniform=uniform_weights",  # counterfactual
     "models.divergence_between": "CachedOutputs",  # adversary
     "models.encoders": "make_encoder",  # encoders
@@ -124,6 +116,10 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "models.kinds": "KINDS=MODEL_KINDS PREDICT",  # bad_cases, deletion, sufficiency_exam
     "models.options": "ALIGNMENTS GROUNDINGS",  # classifier, every_slot_learns
     "models.saving": "write_bytes=@SAVED_BYTES",  # elsewhere
+    "models.transformers.checks": "find_readout probe_pieces self_check",  # self_check
+    "models.transformers.classifier": "WEIGHTS_PER_TOKEN",  # tail
+    "models.transformers.hooks": "AttentionCall AttentionHook FunctionHook Handler InterfaceHook "
+    "INTERFACE=INTERFACE_NAME",  # architectures, hooks, self_check, …
     "options": "build divide names",  # made_up_cells, option_values, training
     "plugin_files": "function_identity import_plugins imported_plugins resolve",
     "plugins": "Registry entry_points_of entry_points_of=@ENTRY_POINTS_OF",  # docs, stranger

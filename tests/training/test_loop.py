@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import verax
-from support.internals import Loop, Objective, Step, encode
-from verax.corpora import Vocabulary
+from support.internals import Loop, Objective, Step
+from verax.corpora import Vocabulary, tokenize
 from verax.models import ModelOptions, make_classifier
 from verax.training import TrainingOptions
 
@@ -18,19 +18,11 @@ def loop(
     corpus: verax.Corpus, options: dict[str, Any], report: Any = None, **training: Any
 ) -> Loop:
     resolved = ModelOptions(hidden_size=12, embedding_size=12, **options).resolved(2)
-    vocabulary = Vocabulary.of(corpus.train)
+    vocabulary = Vocabulary.of(tokenize(corpus.train))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = make_classifier(resolved, vocabulary, corpus.classes, corpus.tokeniser).double()
-    parts = [
-        encode(
-            documents,
-            vocabulary,
-            boundaries=bool(resolved.boundaries),
-            hierarchical=resolved.hierarchical,
-        )
-        for documents in (corpus.train, corpus.validation)
-    ]
+        model = make_classifier(resolved, vocabulary, corpus.classes).double()
+    parts = [model.encode(documents) for documents in (corpus.train, corpus.validation)]
     settings = TrainingOptions(**training)
     return Loop(
         model, *parts, Objective(model, None, 0), settings, 0, report or (lambda step: None)

@@ -144,7 +144,7 @@ def test_unit_norm_scales_every_row_but_padding(planted: verax.Corpus) -> None:
 @pytest.mark.slow
 def test_tying_pulls_states_towards_their_words(planted: verax.Corpus) -> None:
     def distance(model: verax.AttentionClassifier) -> float:
-        trace = model.trace(planted.test.given_tokens)  # type: ignore[arg-type]
+        trace = model.trace(planted.test.texts)
         words = trace.item_of_token >= 0
         gap = (trace.states - trace.embedded)[words].square().sum(-1).mean()
         return float(gap / trace.embedded[words].square().sum(-1).mean())

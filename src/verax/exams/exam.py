@@ -15,7 +15,8 @@ from verax.exams.measures import NEITHER, Classes, MeasurePlace, Table
 from verax.exams.reading import named
 from verax.exams.tables import TableBuilder
 from verax.importance import Importance
-from verax.models.kinds import KINDS, POOLED, TextClassifier
+from verax.models.base import TextClassifier
+from verax.models.kinds import KINDS, POOLED
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 NO_GRADIENTS = "exact, without gradients of inputs: the model shows no word vectors"
-"""What exams promise of a pooled model without `embed` (`verax.from_pooled`)."""
+"""What exams promise of a pooled model without `embed` (`verax.from_module`)."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from verax.exams.exam import Exam
 from verax.exams.registry import EXAMS
-from verax.models.kinds import POOLED, PREDICT, TRANSFORMER, TextClassifier
+from verax.models.base import TextClassifier
+from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
 
 NEEDS = {
     POOLED: "one attention over items, whose weighted mean a head reads",

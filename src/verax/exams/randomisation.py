@@ -14,11 +14,11 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus, Documents
 from verax.errors import VeraxError, nearest
 from verax.exams.agreement.ranks import kendall_tau_b, spearman
-from verax.external.transformer import TransformerClassifier
 from verax.importance import DERIVED, names_of, score
 from verax.importance.transformers.redrawn import parts_from_the_top, redraw, weights_kept
 from verax.models.head import decisions
 from verax.models.kinds import TRANSFORMER
+from verax.models.transformers.classifier import TransformerClassifier
 from verax.options import SEED, check
 from verax.progress import Display, shown
 from verax.statistics.intervals import mean
@@ -83,7 +83,7 @@ def randomisation_check(
     sample = check("sample", sample, int, {"minimum": 1})
     by = (*DERIVED, "gradient", "leave-one-out") if by is None else by
     names = names_of(by if isinstance(by, str) else list(by), "inputs", TRANSFORMER)
-    read = model.read(_texts(corpus_or_texts, sample, seed))
+    read = model.encode(_texts(corpus_or_texts, sample, seed))
     targets: list[Tensor] = []
     generator = torch.Generator().manual_seed(seed)
     rows: list[dict[str, Any]] = []

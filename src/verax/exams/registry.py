@@ -166,7 +166,7 @@ def default_exams(kind: str = POOLED) -> list[str]:
     """Return the names of the exams that run by default on models of a kind.
 
     Args:
-        kind: pooled (models trained by Verax and `from_pooled`), transformer or predict.
+        kind: pooled (models trained by Verax and `from_module`), transformer or predict.
     """
     return [name for name, exam in EXAMS.items() if kind in exam.default_for]
 

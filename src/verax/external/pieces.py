@@ -239,7 +239,7 @@ class PieceReader:
             why = "its tokenizer would cut off the beginning (set its truncation_side to 'right')"
         raise VeraxError(
             f"text {int(pieces.cut.argmax())} is longer than the {self.max_length} pieces of the "
-            f"model, and {why}: shorten it, or leave long texts out (--max-length, in words)",
+            f"model, and {why}: shorten it, or leave long texts out (--max-words)",
             code="text.too-long",
         )
 

@@ -14,8 +14,9 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.decision import Target, class_numbers
 from verax.importance.tracing import LEVELS, check_level, traced
+from verax.models.base import evaluation_mode
 from verax.models.kinds import KINDS, POOLED
-from verax.models.pooled import PooledClassifier, evaluation_mode
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.plugins import Registry
 

@@ -12,7 +12,7 @@ from torch import nn
 from verax.corpora.batch import Batch
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
-from verax.external.trace import WordTrace
+from verax.models.base import WordTrace
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 

@@ -8,8 +8,9 @@ from torch import Tensor
 from verax.importance.decision import Target, class_numbers, lead, split
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, traced
+from verax.models.base import evaluation_mode
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.pooled import PooledClassifier, evaluation_mode
+from verax.models.pooled import PooledClassifier
 
 
 @register_importance("attention", "the attention weight α")

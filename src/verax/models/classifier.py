@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import PAD, Vocabulary
 from verax.models.attention import Additive, Attention, Dot
 from verax.models.encoders import make_encoder
@@ -22,12 +21,10 @@ from verax.models.grounding import ground, grounded_size, make_mask_vector
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head
 from verax.models.options import ModelOptions
-from verax.models.pooled import PooledClassifier, Texts
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _EMBEDDING_PLACE = 11
-
-__all__ = ["AttentionClassifier", "Texts"]
 
 
 class AttentionClassifier(PooledClassifier):
@@ -44,13 +41,12 @@ class AttentionClassifier(PooledClassifier):
         options: ModelOptions,
         vocabulary: Vocabulary,
         classes: Sequence[str],
-        tokeniser: Tokeniser | None = None,
     ) -> None:
         super().__init__()
         self.options = options
         self.vocabulary = vocabulary
         self.classes = list(classes)
-        self.tokeniser = tokeniser or Tokeniser()
+        self.word_tokenizer = options.word_tokenizer
         self.history = pd.DataFrame()
         self.record: Mapping[str, Any] = {}
         self.embedding = nn.Embedding(len(vocabulary), options.embedding_size, padding_idx=PAD)
@@ -94,6 +90,11 @@ class AttentionClassifier(PooledClassifier):
         return fingerprint(self)
 
     @property
+    def max_length(self) -> int | None:  # type: ignore[override]
+        """How many words of a text are read; None for all."""
+        return self.options.max_length
+
+    @property
     def boundaries(self) -> bool:  # type: ignore[override]
         """Whether SOS and EOS are read around the text."""
         return bool(self.options.boundaries)
@@ -134,7 +135,7 @@ class AttentionClassifier(PooledClassifier):
         """Scores stay, and the projection is taken again over the items that are left."""
         return weigh_again(self.attention, trace, rows, left)
 
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words and attended items; here these are the same."""

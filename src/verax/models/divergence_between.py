@@ -15,8 +15,10 @@ from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
-from verax.models.classifier import AttentionClassifier, Texts
+from verax.models.base import Texts
+from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
+from verax.models.options import READING
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +106,8 @@ def divergences(
     refuse_incomparable(a, b)
     if isinstance(documents, EncodedDocuments):
         _refuse_other_reading(a, b)
-    other = CachedOutputs.of(b, b.read(documents), max_tokens).to(a.device)
-    encoded = a.read(documents)
+    other = CachedOutputs.of(b, b.encode(documents), max_tokens).to(a.device)
+    encoded = a.encode(documents)
     between = DivergenceBetween.of(a, encoded, other, max_tokens)
     decided = decisions(between.logits).numpy()
     labels = encoded.labels
@@ -171,6 +173,14 @@ def refuse_incomparable(a: AttentionClassifier, b: AttentionClassifier) -> None:
             "one model attends words, the other sentences: compare two of the same kind",
             code="model.incomparable",
         )
+    for name in READING:
+        one, other = getattr(a.options, name), getattr(b.options, name)
+        if one != other:
+            raise VeraxError(
+                f"one model has {name} {one!r}, the other {other!r}: attention over other words "
+                "cannot be compared",
+                code="model.incomparable",
+            )
     if a.classes != b.classes:
         raise VeraxError(
             f"the models have other classes: {a.classes} and {b.classes}", code="model.incomparable"

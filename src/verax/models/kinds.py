@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
-
-import torch
-from torch import Tensor
-
-from verax.corpora.tokenising import Tokeniser
+from collections.abc import Callable, Iterable
+from typing import Any
 
 POOLED = "pooled"
 """One attention over items, whose weighted mean a head reads; what Verax trains."""
@@ -24,50 +19,3 @@ no word in particular takes their place; nothing can attend to them.
 """
 
 Watch = Callable[[Iterable[Any]], Iterable[Any]]
-
-
-class TextClassifier(Protocol):
-    """What `examine`, `explain`, `compare` and reports need of any model.
-
-    kind       pooled, transformer or predict
-    classes    names of the classes, in the order of logits
-    tokeniser  how texts are cut into words
-    record     what is known of the model's making
-    attended   words or sentences: what attention weighs
-    trained_here  whether Verax trained it
-    """
-
-    kind: str
-    trained_here: bool
-    classes: list[str]
-    tokeniser: Tokeniser
-    record: Mapping[str, Any]
-
-    @property
-    def attended(self) -> str: ...
-
-    @property
-    def device(self) -> torch.device: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    def describe(self) -> dict[str, Any]:
-        """What the model is, in plain values: options, or architecture, layers and heads."""
-        ...
-
-    def read(self, texts: Any) -> Any:
-        """Texts, or documents of a corpus, as the model reads them; has `lengths`."""
-        ...
-
-    def traces(self, texts: Any, max_tokens: int = ..., watch: Watch = ...) -> Iterator[Any]:
-        """Forward passes, batch by batch within a budget of padded tokens."""
-        ...
-
-    def logits(self, texts: Any, max_tokens: int = ..., watch: Watch = ...) -> Tensor:
-        """(documents, classes), in the order given."""
-        ...
-
-    def unknown_words(self, texts: Any) -> float:
-        """The share of words that the model reads as unknown."""
-        ...

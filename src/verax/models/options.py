@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, Tokenizer
 from verax.errors import VeraxError
 from verax.models.encoders import ENCODERS, Encoder
 from verax.models.encoders.base import SAME
@@ -12,6 +13,8 @@ from verax.models.projections import DENSE, PROJECTIONS
 from verax.options import WIDEST, option
 from verax.plugins import Names
 
+READING = ("tokenizer", "lowercase", "max_length")
+"""The options that say how texts are read."""
 ALIGNMENTS = ("additive", "dot", "dot-unscaled")
 GROUNDINGS = ("none", "concat", "residual", "tying", "mlm")
 AUTO = "auto"
@@ -31,8 +34,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The architecture of a classifier: the model options of `train`."""
+    """The architecture of a classifier and how it reads texts: the model options of `train`."""
 
+    tokenizer: str = option(
+        "words",
+        "words (lower-cased words and signs), digits-masked (as words, what has a digit is qqq, "
+        "a sign repeated is one), characters (as words, but every character of a script without "
+        "spaces is a token), keras (words without signs, as Keras's IMDB), whitespace (split at "
+        "blanks), or as-written (words with their apostrophes and hyphens)",
+        choices=TOKENIZERS,
+    )
+    lowercase: bool = option(True, "lower-case every word")
+    max_length: int | None = option(
+        None, "words of a document that are read, its first (all)", minimum=1
+    )
     encoder: str = option("bilstm", "what makes items of embedded words", choices=ENCODERS)
     hierarchical: bool = option(False, "attend words within sentences, then sentences (HAN)")
     sentence_encoder: str = option(
@@ -126,6 +141,11 @@ class ModelOptions:
         return options
 
     @property
+    def word_tokenizer(self) -> Tokenizer:
+        """What splits texts into words."""
+        return Tokenizer(self.tokenizer, self.lowercase and self.tokenizer != AS_WRITTEN)
+
+    @property
     def grounding_weight(self) -> float:
         """The strength of resolved options, as a number."""
         if self.strength is None or isinstance(self.strength, str):
@@ -215,6 +235,9 @@ class ModelOptions:
 class ModelKeywords(TypedDict, total=False):
     """The fields of `ModelOptions` for type checkers, which read no dataclass as keywords."""
 
+    tokenizer: str
+    lowercase: bool
+    max_length: int | None
     encoder: str
     hierarchical: bool
     sentence_encoder: str

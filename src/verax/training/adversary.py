@@ -25,11 +25,11 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
+from verax.models.base import evaluation_mode
 from verax.models.classifier import AttentionClassifier
 from verax.models.divergence_between import CachedOutputs, DivergenceBetween, divergences
 from verax.models.head import probabilities
 from verax.models.options import ModelOptions
-from verax.models.pooled import evaluation_mode
 from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
@@ -118,7 +118,7 @@ def train_adversary(
         )
         model, validation = prepared.model, prepared.validation
         known, held_out = (
-            CachedOutputs.of(base, base.read(documents), budget).to(where)
+            CachedOutputs.of(base, base.encode(documents), budget).to(where)
             for documents in (corpus.train, corpus.validation)
         )
         loop = Loop(

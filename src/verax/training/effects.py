@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from verax.corpora.tokenizer import AS_WRITTEN
 from verax.corpora.vectors import TRAINED
 from verax.models.encoders import ENCODER_OPTIONS, ENCODERS
 from verax.models.options import AUTO, ModelOptions
@@ -30,6 +31,7 @@ def _by_projection(option: str) -> Active:
 
 
 ACTIVE_WHEN: dict[str, tuple[str, Active]] = {
+    "lowercase": ("tokenizer", lambda m, t: m.tokenizer != AS_WRITTEN),
     "sentence_encoder": ("hierarchical", lambda m, t: m.hierarchical),
     "dropout_sentence": ("hierarchical", lambda m, t: m.hierarchical),
     **{option: ("encoder", _by_encoder(option)) for option in ENCODER_OPTIONS},

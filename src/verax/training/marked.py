@@ -50,10 +50,10 @@ class Marks:
     starts: Tensor
 
     @classmethod
-    def of(cls, documents: Documents, boundaries: bool, device: torch.device) -> Marks:
+    def of(cls, model: AttentionClassifier, documents: Documents) -> Marks:
         """The rationales of documents, with none at SOS and EOS."""
-        marks = marks_of(documents)
-        if boundaries:
+        marks, device = marks_of(model, documents), model.device
+        if model.boundaries:
             marks = marks.surround(0, 0)
         flat = torch.from_numpy(np.asarray(marks.values) > 0)
         return cls(flat.to(device), torch.from_numpy(marks.offsets.astype(np.int64)).to(device))
@@ -65,15 +65,15 @@ class Marks:
         return self.flat[index.clamp(max=len(self.flat) - 1)] & batch.words
 
 
-def marks_of(documents: Documents) -> Ragged:
-    """The rationales of documents, a mark for each token; an error without any."""
-    if documents.rationales is None:
+def marks_of(model: AttentionClassifier, documents: Documents) -> Ragged:
+    """The rationales of documents, a mark for each word of the model; an error without any."""
+    if documents.marks is None:
         raise VeraxError(
             "these documents have no marks of words: give a corpus with a rationale for each, such "
             "as 'planted'",
             code="corpus.no-rationales",
         )
-    return documents.rationales
+    return documents.marks.majority(model.encode(documents).spans)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def train_marked(
         objective = Objective(model, None, seed)
         if move is not None:
             lams = torch.linspace(*ramp, settings.epochs, device=where)
-            marks = Marks.of(corpus.train, model.boundaries, where)
+            marks = Marks.of(model, corpus.train)
             steps = len(prepared.train) + 1
             objective = MarkedObjective(model, None, seed, marks, move == TOWARDS, lams, steps)
         parts = (prepared.train, prepared.validation)

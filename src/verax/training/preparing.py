@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -14,11 +15,12 @@ import torch
 from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.loading import recorded_config
+from verax.corpora.tokenizer import TokenizedTexts, tokenize
 from verax.corpora.vectors import TRAINED, WordVectors, file_hash, read_vectors, train_vectors
 from verax.corpora.vocabulary import Vocabulary
-from verax.errors import VeraxError
+from verax.errors import VeraxError, VeraxWarning, outside_verax
 from verax.models.classifier import AttentionClassifier
-from verax.models.options import ModelOptions
+from verax.models.options import READING, ModelOptions
 from verax.models.saving import make_classifier
 from verax.options import build, divide, names
 from verax.progress import Display
@@ -27,7 +29,7 @@ from verax.training.objective import Objective, balanced_weights
 from verax.training.options import TrainingOptions
 
 Make = Callable[..., AttentionClassifier]
-"""Resolved options, vocabulary, classes and tokeniser → an untrained classifier."""
+"""Resolved options, vocabulary and classes → an untrained classifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +65,14 @@ def prepare(
         )
     options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
     for name, documents in corpus.splits.items():
-        documents.tokenise(display.watching(f"tokenising {name}"))
+        tokenize(documents, options.word_tokenizer).number(display.watching(f"tokenizing {name}"))
+    warn_of_tokenizer(corpus, options)
+    train = tokenize(corpus.train, options.word_tokenizer)
+    if options.max_length is not None:
+        train = train.first(options.max_length)
     if vocabulary is None:
-        vocabulary = Vocabulary.of(corpus.train, settings.min_df, settings.max_vocabulary)
-    vectors = _vectors(corpus, vocabulary, options, settings, seed, display)
+        vocabulary = Vocabulary.of(train, settings.min_df, settings.max_vocabulary)
+    vectors = _vectors(train, vocabulary, options, settings, seed, display)
     if vectors is not None:
         options = replace(options, embedding_size=vectors.matrix.shape[1])
     resolved = options.resolved(len(corpus.classes))
@@ -77,7 +83,7 @@ def prepare(
         "corpus": recorded_config(corpus),
         "vectors": _coverage(vectors, settings.vectors),
     }
-    return Prepared(model, model.read(corpus.train), model.read(corpus.validation), record)
+    return Prepared(model, model.encode(corpus.train), model.encode(corpus.validation), record)
 
 
 def classification(prepared: Prepared, settings: TrainingOptions, seed: int) -> Objective:
@@ -125,8 +131,34 @@ def repeatable(device: torch.device) -> Iterator[None]:
         torch.use_deterministic_algorithms(before, warn_only=warned)
 
 
+_SPACELESS = (
+    "most of corpus {name!r} is in a script without spaces, and words cannot be told apart: read "
+    "characters with tokenizer 'characters' (--tokenizer characters), or put blanks between words"
+)
+_TOKENS = (
+    "corpus {name!r} has lists of tokens, and tokenizer {kind!r} splits them in another way: read "
+    "them as they are with tokenizer 'whitespace' (--tokenizer whitespace)"
+)
+
+
+def warn_of_tokenizer(corpus: Corpus, options: ModelOptions) -> None:
+    """Warn where a tokenizer does not suit the texts of a corpus, by the first of each split."""
+    tokenizer = options.word_tokenizer
+    texts = [text[:500] for split in corpus.splits.values() for text in split.texts[:100]]
+    problem = None
+    if tokenizer.cannot_part(texts):
+        problem = _SPACELESS
+    elif corpus.config.get("tokens_column") is not None and any(
+        len(tokenizer(text)) != len(text.split()) for text in texts
+    ):
+        problem = _TOKENS
+    if problem is not None:
+        message = problem.format(name=corpus.name, kind=tokenizer.kind)
+        warnings.warn(message, VeraxWarning, outside_verax())
+
+
 def _vectors(
-    corpus: Corpus,
+    train: TokenizedTexts,
     vocabulary: Vocabulary,
     model_options: ModelOptions,
     settings: TrainingOptions,
@@ -139,13 +171,13 @@ def _vectors(
         with display.busy("training word2vec"):
             return train_vectors(
                 vocabulary,
-                corpus.train,
+                train,
                 model_options.embedding_size,
                 settings.vectors_epochs,
                 seed,
             )
     watch = display.watching("reading word vectors")
-    vectors = read_vectors(settings.vectors, vocabulary, corpus.train, watch)
+    vectors = read_vectors(settings.vectors, vocabulary, train, watch)
     return vectors.unit_norm() if settings.unit_norm else vectors
 
 
@@ -161,7 +193,7 @@ def _initialise(
     """The untrained model: its seed fixes it, and the caller's generator is left alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = make(options, vocabulary, corpus.classes, corpus.tokeniser)
+        model = make(options, vocabulary, corpus.classes)
     with torch.no_grad():
         if vectors is not None:
             model.embedding.weight.copy_(torch.from_numpy(vectors.matrix))
@@ -184,7 +216,8 @@ def _coverage(vectors: WordVectors | None, source: str | None) -> dict[str, Any]
     return coverage if source in (None, TRAINED) else {**coverage, "file": file_hash(str(source))}
 
 
-VOCABULARY = ("min_df", "max_vocabulary")
+VOCABULARY = (*READING, "min_df", "max_vocabulary")
+"""Options that decide which words there are."""
 
 
 def inherit(
@@ -221,18 +254,12 @@ def inherit(
 
 
 def refuse_other_corpus(model: AttentionClassifier, corpus: Corpus) -> None:
-    """A corpus must have the model's classes and be read by its tokeniser."""
+    """A corpus must have the model's classes."""
     if corpus.classes != model.classes:
         raise VeraxError(
             f"the corpus has classes {corpus.classes}, the model {model.classes}: "
             "give the corpus it was trained on",
             code="corpus.unknown-class",
-        )
-    if corpus.tokeniser != model.tokeniser:
-        raise VeraxError(
-            f"the corpus is read by {corpus.tokeniser}, the model by {model.tokeniser}: "
-            "load the corpus with the model's tokeniser",
-            code="corpus.tokenizer-mismatch",
         )
 
 

@@ -151,7 +151,7 @@ def _train_at_chosen_strength(
                 with kept_if_possible():
                     model.save(folder, overwrite=True)
                 model.record = record
-        return model, model.read(corpus.validation)
+        return model, model.encode(corpus.validation)
 
     seed = int(call["seed"])
     model, scores = choose(fit, model_options.grounding, strengths, seed, settings.max_tokens, done)

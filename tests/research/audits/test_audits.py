@@ -349,7 +349,7 @@ class TestModels:
     def test_texts_of_the_guard_are_those_of_the_stored_results(self) -> None:
         facts = json.loads((PAGES / "guard" / FACTS).read_text(encoding="utf-8"))["guard-0"]
         corpus = load_texts(INJECTIONS, SCALES["full"])
-        assert corpus.texts_fingerprint == facts["texts_fingerprint"]
+        assert corpus.fingerprint == facts["texts_fingerprint"]
         assert {name: len(part) for name, part in corpus.splits.items()} == facts["split_sizes"]
 
     def test_every_stored_model_has_a_configuration(self) -> None:

@@ -19,8 +19,9 @@ from research.papers import Paper, check_paper, mimic, paper, papers
 from research.papers.mimic import normalise, read_mimic
 from research.papers.paper import OWN_DATA, laid
 from research.papers.run import chosen_parts
+from support.documents import tokens_of
 from support.errors import raises
-from verax.corpora import Corpus, load_corpus
+from verax.corpora import Corpus, Tokenizer, load_corpus
 from verax.studies import read_study
 
 DIAGNOSES = ["ROW_ID", "SUBJECT_ID", "HADM_ID", "SEQ_NUM", "ICD9_CODE"]
@@ -217,16 +218,16 @@ def test_notes_are_normalised(raw: str, normal: str) -> None:
     assert normalise(found) == found
 
 
-def test_each_mark_is_one_token_whatever_the_tokeniser(small: Path, tmp_path: Path) -> None:
+def test_each_mark_is_one_token_whatever_the_tokenizer(small: Path, tmp_path: Path) -> None:
     text = "Dr. [**Last Name (NI) 3**] gave 5mg"
     tables(small, diagnoses(["no", "yes"] * 15), [note(i, text) for i in range(100, 130)])
     read_mimic("mimic_diabetes", small).save(saved := tmp_path / "saved")
-    for tokeniser, tokens in (
+    for tokenizer, tokens in (
         ("words", ["dr", ".", "deid", "gave", "qqq"]),
         ("whitespace", ["dr.", "deid", "gave", "qqq"]),
     ):
-        assert load_corpus(saved, tokeniser=tokeniser).test.tokens[0] == tokens
-    assert load_corpus(saved, lowercase=False).test.tokens[0][0] == "Dr"
+        assert tokens_of(load_corpus(saved).test, Tokenizer(tokenizer))[0] == tokens
+    assert load_corpus(saved).test.texts[0].startswith("Dr")
 
 
 def test_zipped_files_and_lower_case_names_read_alike(small: Path, tmp_path: Path) -> None:

@@ -116,7 +116,6 @@ def test_a_worker_keeps_two_corpora_and_is_sent_a_third_again(
         corpus = corpora[turn]
         job = Job(cell(corpus))
         assert lasting(run(one, job, corpus)) == lasting(perform(job, corpus, device="cpu"))
-        assert all("token_numbers" in vars(d) for d in corpus.splits.values())
     names = {n: c for c, n in enumerate(dict.fromkeys(packed))}
     assert [names[name] for name in packed] == [0, 1, 2, 0]
     assert len(one.pids) == 1

@@ -67,13 +67,13 @@ def labels(tmp_path: Path, text: str, **by_hand: object) -> list[str]:
             ],
         ),
         (  # two readings of one corpus
-            "corpora: [{planted: {documents: 60}}, {planted: {documents: 72, max_length: 30}}]\n"
+            "corpora: [{planted: {documents: 60}}, {planted: {documents: 72, max_words: 30}}]\n"
             "seeds: [1, 2]\n",
             [
                 "planted documents=60  seed 1",
                 "planted documents=60  seed 2",
-                "planted max_length=30 documents=72  seed 1",
-                "planted max_length=30 documents=72  seed 2",
+                "planted max_words=30 documents=72  seed 1",
+                "planted max_words=30 documents=72  seed 2",
             ],
         ),
         (  # what a corpus has of its own is told by its name

@@ -16,13 +16,12 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.divergence import jensen_shannon, total_variation
 from verax.exams.adversary.descent import SearchOptions, start
-from verax.external.attention.site import Handler, Site
 from verax.external.pieces import PieceBatch
-from verax.external.tail import Tail
-from verax.external.transformer import TransformerClassifier
 from verax.importance.transformers.positions import positions_of
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import probabilities
+from verax.models.transformers.classifier import Tail, TransformerClassifier
+from verax.models.transformers.hooks import AttentionCall, Handler
 
 LR, PENALTY = 0.2, 20.0
 """Of a step in log-weights, and of each unit of total variation beyond what is allowed."""
@@ -72,14 +71,14 @@ class ReadRows:
     def handler(self, weights: Tensor) -> Handler:
         """Puts these rows in the place of the layer's own."""
 
-        def replace(site: Site) -> Tensor | None:
-            if site.number != self.number:
+        def replace(call: AttentionCall) -> Tensor | None:
+            if call.number != self.number:
                 return None
-            rows = weights.to(site.weights.dtype)
+            rows = weights.to(call.weights.dtype)
             if self.place is None:
                 return rows
             index = self.place.view(-1, 1, 1, 1).expand_as(rows)
-            return site.weights.scatter(2, index, rows)
+            return call.weights.scatter(2, index, rows)
 
         return replace
 
@@ -89,20 +88,20 @@ def read_rows(model: TransformerClassifier, pieces: PieceBatch) -> ReadRows:
     """The rows of a batch's last layer that are read, captured in a pass."""
     positions, last = positions_of(model, pieces), []
 
-    def see(site: Site) -> None:
-        if site.number == model.layers - 1:
-            last.append(site)
+    def see(call: AttentionCall) -> None:
+        if call.number == model.layers - 1:
+            last.append(call)
 
     model.run(pieces, see)
-    (site,) = last
-    read, weights = positions.read(site), site.weights.detach()
-    allowed = site.allowed.expand_as(weights)
+    (call,) = last
+    read, weights = positions.read(call), call.weights.detach()
+    allowed = call.allowed.expand_as(weights)
     if not bool(((read > 0).sum(-1) == 1).all()):
-        return ReadRows(site.number, None, read, weights, allowed)
+        return ReadRows(call.number, None, read, weights, allowed)
     place = read.argmax(-1)
     index = place.view(-1, 1, 1, 1).expand(-1, weights.shape[1], 1, weights.shape[3])
     one = torch.ones_like(read[:, :1])
-    return ReadRows(site.number, place, one, weights.gather(2, index), allowed.gather(2, index))
+    return ReadRows(call.number, place, one, weights.gather(2, index), allowed.gather(2, index))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,9 @@ from verax.exams.reading import ask, sum_by_item, support_measures
 from verax.exams.registry import register
 from verax.importance import names_of, score
 from verax.importance.gradients import on_vectors
+from verax.models.base import TextClassifier
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import PREDICT, TRANSFORMER, TextClassifier
+from verax.models.kinds import PREDICT, TRANSFORMER
 from verax.models.trace import Trace
 from verax.options import option
 

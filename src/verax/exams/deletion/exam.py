@@ -26,15 +26,9 @@ from verax.exams.exam import Exam
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance.deletion.several import check_operator, logits_without_sets
+from verax.models.base import TextClassifier
 from verax.models.head import decisions, two_columns
-from verax.models.kinds import (
-    ATTENTION,
-    KINDS,
-    POOLED,
-    PREDICT,
-    TRANSFORMER,
-    TextClassifier,
-)
+from verax.models.kinds import ATTENTION, KINDS, POOLED, PREDICT, TRANSFORMER
 from verax.options import ROUNDS, option
 
 _TOGETHER = 256

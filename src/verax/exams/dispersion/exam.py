@@ -19,8 +19,9 @@ from verax.exams.registry import register
 from verax.importance import gradient, influences, names_of, score
 from verax.importance.gradients import on_vectors
 from verax.importance.jacobian import Targets
+from verax.models.base import TextClassifier
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import TRANSFORMER, TextClassifier
+from verax.models.kinds import TRANSFORMER
 from verax.models.trace import Trace
 from verax.options import option
 

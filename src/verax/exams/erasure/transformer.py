@@ -23,14 +23,13 @@ from verax.exams.erasure.exam import ErasureExam, ErasureOptions
 from verax.exams.erasure.states import FirstFlips, FlipSets, States
 from verax.exams.judgement.row import ATTENTION
 from verax.exams.reading import check_finite
-from verax.external.attention.site import Handler, Site
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance import score
 from verax.importance.transformers import DERIVED
 from verax.importance.transformers.positions import Positions, positions_of
+from verax.models.base import TextClassifier
 from verax.models.head import decisions, two_columns
-from verax.models.kinds import TextClassifier
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
+from verax.models.transformers.hooks import AttentionCall, Handler
 from verax.options import ROUNDS, option
 
 CONTROLS = ("gradient", "leave-one-out")
@@ -215,13 +214,13 @@ def erasing(positions: Positions, removed: Tensor, layers: Collection[int]) -> H
     """
     gone = positions.pieces.of_words(removed)
 
-    def erase(site: Site) -> Tensor | None:
-        if site.number not in layers:
+    def erase(call: AttentionCall) -> Tensor | None:
+        if call.number not in layers:
             return None
-        hidden = gone[:, positions.place(site.keys)].unsqueeze(1).unsqueeze(1)
-        left = site.weights.masked_fill(hidden, 0.0)
+        hidden = gone[:, positions.place(call.keys)].unsqueeze(1).unsqueeze(1)
+        left = call.weights.masked_fill(hidden, 0.0)
         sums = left.sum(-1, keepdim=True)
-        scale = site.weights.sum(-1, keepdim=True) / torch.where(sums > 0, sums, 1.0)
+        scale = call.weights.sum(-1, keepdim=True) / torch.where(sums > 0, sums, 1.0)
         return left * scale
 
     return erase

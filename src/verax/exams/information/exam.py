@@ -25,8 +25,9 @@ from verax.exams.information.mutual_information import (
 )
 from verax.exams.information.occurrences import WORDS_BY, GatheredStates, Occurrences
 from verax.exams.registry import register
+from verax.models.base import TextClassifier
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import TRANSFORMER, TextClassifier
+from verax.models.kinds import TRANSFORMER
 from verax.models.trace import Trace
 from verax.options import ROUNDS, option
 from verax.statistics import ratio
@@ -105,7 +106,7 @@ class InformationExam(Exam):
         """A pooled model that shows no word vectors has nothing to tell words apart by."""
         if getattr(model, "has_vectors", True):
             return ""
-        return "it tells words by their vectors; this model shows none: give embed to from_pooled"
+        return "it tells words by their vectors; this model shows none: give embed to from_module"
 
     def setup(self) -> None:
         self.gathered: dict[str, Occurrences] = {}

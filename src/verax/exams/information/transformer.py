@@ -14,8 +14,8 @@ from verax.exams.information.occurrences import WORDS_BY
 from verax.exams.information.words_of_pieces import LayerStates, pieces_of, word_types
 from verax.exams.word_states import word_states
 from verax.external.pieces import ReadPieces
-from verax.external.transformer import TransformerClassifier
-from verax.models.kinds import TextClassifier
+from verax.models.base import TextClassifier
+from verax.models.transformers.classifier import TransformerClassifier
 
 HELD = 2**31
 """Bytes of states that are kept, of all layers together."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from verax.exams.information.occurrences import GatheredStates, choose_places, choose_words
 from verax.exams.word_states import word_states
 from verax.external.pieces import SPECIAL, PieceBatch, ReadPieces
-from verax.external.trace import TransformerTrace
+from verax.models.transformers.classifier import TransformerTrace
 
 _NONE = -1
 """The type of a word without pieces."""

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
-from verax.external.attention.site import Site
-from verax.external.tail import Tail
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.transformers.budget import parts_of, rows_at_once
 from verax.models.counterfactual import permuted
+from verax.models.transformers.classifier import Tail, TransformerClassifier, TransformerTrace
+from verax.models.transformers.hooks import AttentionCall
 
 ALL = 0
 """In place of a layer, or of a head, which are counted from 1: all of them."""
@@ -82,19 +80,19 @@ class _Editing:
         self.kind, self.draw, self.layer, self.head = edits.unbind(-1)
         self.documents, self.seed = documents, seed
 
-    def __call__(self, site: Site) -> Tensor | None:
-        heads = torch.arange(1, site.weights.shape[1] + 1, device=site.weights.device)
-        here = ((self.layer == ALL) | (self.layer == site.number + 1)).unsqueeze(-1)
+    def __call__(self, call: AttentionCall) -> Tensor | None:
+        heads = torch.arange(1, call.weights.shape[1] + 1, device=call.weights.device)
+        here = ((self.layer == ALL) | (self.layer == call.number + 1)).unsqueeze(-1)
         here = here & ((self.head == ALL).unsqueeze(-1) | (self.head.unsqueeze(-1) == heads))
         evened, shuffled = (
             here & (self.kind == _KINDS.index(kind)).unsqueeze(-1) for kind in (UNIFORM, PERMUTED)
         )
         if not bool((evened | shuffled).any()):
             return None
-        weights, allowed = site.weights, site.allowed.expand_as(site.weights)
+        weights, allowed = call.weights, call.allowed.expand_as(call.weights)
         changed = torch.where(evened[..., None, None], uniform_rows(weights, allowed), weights)
         queries, keys = weights.shape[-2:]
-        layer = torch.tensor(site.number, device=weights.device) * _LAYER
+        layer = torch.tensor(call.number, device=weights.device) * _LAYER
         places = torch.arange(queries, device=weights.device) * _QUERY + layer
         for some in shuffled.nonzero().split(max(1, _HELD // (queries * keys))):
             row, head = some.unbind(-1)

@@ -12,9 +12,9 @@ from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.replacement.edits import ALL, Edit, logits_under_edits
 from verax.exams.replacement.exam import ReplacementExam, ReplacementOptions
 from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
-from verax.external.transformer import TransformerClassifier
+from verax.models.base import TextClassifier
 from verax.models.head import decisions, probabilities
-from verax.models.kinds import TextClassifier
+from verax.models.transformers.classifier import TransformerClassifier
 from verax.options import ROUNDS, option
 
 AUTO, NO, BOTH = "auto", "no", "both"

@@ -14,9 +14,8 @@ from verax.exams.reading import labels_of
 from verax.exams.single_token.exam import SingleTokenExam
 from verax.exams.word_states import pieces_of_words, word_states
 from verax.external.pieces import PieceBatch
-from verax.external.readout import MEAN
-from verax.external.transformer import TransformerClassifier
-from verax.models.kinds import TextClassifier
+from verax.models.base import TextClassifier
+from verax.models.transformers.classifier import MEAN, TransformerClassifier
 
 
 class TransformerSingleToken(SingleTokenExam):

@@ -15,9 +15,10 @@ from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
+from verax.models.base import evaluation_mode
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.pooled import PooledClassifier, evaluation_mode
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import tracked
 

@@ -6,13 +6,12 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.registry import register_importance
 from verax.importance.transformers.captured import captured
 from verax.importance.transformers.positions import positions_of
 from verax.importance.transformers.rows import layer_head_rows
 from verax.models.kinds import TRANSFORMER
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 
 
 @register_importance(

@@ -9,16 +9,15 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.device import full_precision
-from verax.external.attention.site import Site
 from verax.external.pieces import PieceBatch
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import parts_of
 from verax.importance.transformers.positions import positions_of
 from verax.models.kinds import TRANSFORMER
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
+from verax.models.transformers.hooks import AttentionCall
 
 
 class AttentionGradients(NamedTuple):
@@ -113,14 +112,14 @@ def _back(
 ) -> AttentionGradients:
     """One pass forward and one back; attention and its gradient are kept for these texts alone."""
     positions = positions_of(model, pieces)
-    kept: list[tuple[Tensor, Site]] = []
+    kept: list[tuple[Tensor, AttentionCall]] = []
 
-    def keep(site: Site) -> Tensor:
-        weights = site.weights
+    def keep(call: AttentionCall) -> Tensor:
+        weights = call.weights
         # the first layer's depend on nothing that asks for a gradient; the others' stay in the
         # graph, so that a gradient goes through all later attention as well
         own = weights.view_as(weights) if weights.requires_grad else weights.detach().clone()
-        kept.append((own.requires_grad_(), site))
+        kept.append((own.requires_grad_(), call))
         return own
 
     with full_precision(), torch.enable_grad():
@@ -133,12 +132,12 @@ def _back(
     through = through.repeat(len(pieces), 1, 1)
     product = torch.zeros_like(through[:, 0])
     with torch.no_grad():
-        for (weights, site), back in zip(kept, backs, strict=True):
+        for (weights, call), back in zip(kept, backs, strict=True):
             both = weights.detach().double() * back.double()
-            ask, attended = positions.place(site.queries), positions.place(site.keys)
+            ask, attended = positions.place(call.queries), positions.place(call.keys)
             mean = both.clamp(min=0).mean(1)
             through[:, ask] += mean @ through[:, attended]
-            if site is kept[-1][1]:
+            if call is kept[-1][1]:
                 product[:, attended] = both.sum((1, 2))
         read = positions.readout.double().unsqueeze(1)
         return AttentionGradients(product, (read @ through).squeeze(1), slope)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from verax.external.pieces import PieceBatch
-from verax.external.transformer import TransformerClassifier
+from verax.models.transformers.classifier import TransformerClassifier
 
 SCALARS_PER_TOKEN = 16_384
 """Numbers of states that a pass may keep for each token of the budget."""

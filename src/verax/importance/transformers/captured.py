@@ -8,14 +8,13 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.external.attention.site import Site
 from verax.external.pieces import PieceBatch
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import parts_of
 from verax.importance.transformers.norms import OutputProjection, norms
 from verax.importance.transformers.positions import positions_of
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
+from verax.models.transformers.hooks import AttentionCall
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +60,17 @@ def _part(model: TransformerClassifier, pieces: PieceBatch) -> Captured:
     rows: list[Tensor] = []
     # product[i, j]: how much of position j, as it came in, is in position i by now
     product = torch.eye(positions.count, device=pieces.mask.device).repeat(len(pieces), 1, 1)
-    last: list[Site] = []
+    last: list[AttentionCall] = []
     projection = OutputProjection(model.module)
 
-    def see(site: Site) -> None:
-        rows.append(positions.rows(site))
-        ask, attended = positions.place(site.queries), positions.place(site.keys)
-        mixed = site.weights.float().mean(1) @ product[:, attended]
+    def see(call: AttentionCall) -> None:
+        rows.append(positions.rows(call))
+        ask, attended = positions.place(call.queries), positions.place(call.keys)
+        mixed = call.weights.float().mean(1) @ product[:, attended]
         product[:, ask] = (mixed + product[:, ask]) / 2
-        last[:] = [site]
-        if site.number == model.layers - 1:
-            projection.expect(site)
+        last[:] = [call]
+        if call.number == model.layers - 1:
+            projection.expect(call)
 
     with projection.watched():
         model.run(pieces, see)

@@ -10,13 +10,12 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.device import full_precision
 from verax.external.pieces import PieceBatch
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import parts_of
 from verax.models.kinds import TRANSFORMER
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 
 
 class PieceGradients(NamedTuple):

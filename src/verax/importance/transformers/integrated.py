@@ -9,14 +9,13 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import rows_at_once
 from verax.models.head import decisions, probabilities, two_columns
 from verax.models.kinds import TRANSFORMER
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 from verax.progress import tracked
 
 BASELINES = ("mask", "pad", "zero")

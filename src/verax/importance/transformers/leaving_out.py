@@ -7,13 +7,13 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.external.external_classifier import ExternalClassifier
-from verax.external.trace import TransformerTrace, WordTrace
 from verax.importance.decision import Target, class_numbers, lost
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
+from verax.models.base import ExternalClassifier, WordTrace
 from verax.models.head import decisions
 from verax.models.kinds import DELETE, MASK, PREDICT, TRANSFORMER
+from verax.models.transformers.classifier import TransformerTrace
 from verax.progress import tracked
 
 BUDGETS = 16

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from verax.external.attention.site import Site
 from verax.importance.transformers.positions import Positions
+from verax.models.transformers.hooks import AttentionCall
 
 
 class OutputProjection:
@@ -29,10 +29,10 @@ class OutputProjection:
         self.matrix: Tensor | None = None
         """(heads · size, width), or None where it was not found"""
 
-    def expect(self, site: Site) -> None:
+    def expect(self, call: AttentionCall) -> None:
         """From now on look for the module that takes what this attention gives."""
-        if site.values is not None:
-            mixed = site.weights.to(site.values.dtype) @ site.values
+        if call.values is not None:
+            mixed = call.weights.to(call.values.dtype) @ call.values
             self._mixed = mixed.transpose(1, 2).flatten(2)
 
     @contextmanager
@@ -66,20 +66,20 @@ def _is_matrix(module: nn.Module) -> bool:
     return isinstance(weight, Tensor) and weight.dim() == 2 and not isinstance(module, nn.Embedding)
 
 
-def norms(site: Site, projection: Tensor | None, positions: Positions) -> Tensor | None:
+def norms(call: AttentionCall, projection: Tensor | None, positions: Positions) -> Tensor | None:
     """(batch, positions): Σ_i r_i ‖Σ_h α_hij W_O^h v_hj‖₂ of one layer; None without projection.
 
     ‖Σ_h α_h u_h‖² = Σ_hg α_h α_g u_h·u_g with u_hj = W_O^h v_hj: the products of heads are taken
     once for each position attended, and no vector is formed for a pair of positions. Only rows that
     are read are looked at. float64.
     """
-    if projection is None or site.values is None:
+    if projection is None or call.values is None:
         return None
-    read, weights = positions.read(site), site.weights
+    read, weights = positions.read(call), call.weights
     if bool(((read > 0).sum(-1) == 1).all()):
         place = read.argmax(-1).view(-1, 1, 1, 1).expand(-1, weights.shape[1], 1, weights.shape[3])
         weights, read = weights.gather(2, place), torch.ones_like(read[:, :1])
-    products = _products_of_heads(site.values.double(), projection.double())
+    products = _products_of_heads(call.values.double(), projection.double())
     weights = weights.double()
     squares = weights.new_zeros(len(weights), *weights.shape[2:])
     for head in range(weights.shape[1]):
@@ -87,7 +87,7 @@ def norms(site: Site, projection: Tensor | None, positions: Positions) -> Tensor
         squares += weights[:, head] * beside
     scores = weights.new_zeros(len(weights), positions.count)
     lengths = squares.clamp(min=0).sqrt()
-    scores[:, positions.place(site.keys)] = (read.double().unsqueeze(1) @ lengths).squeeze(1)
+    scores[:, positions.place(call.keys)] = (read.double().unsqueeze(1) @ lengths).squeeze(1)
     return scores
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from verax.external.attention.site import Site
 from verax.external.pieces import SPECIAL, PieceBatch
-from verax.external.readout import readout_rows
-from verax.external.transformer import TransformerClassifier
+from verax.models.transformers.classifier import TransformerClassifier, readout_rows
+from verax.models.transformers.hooks import AttentionCall
 
 ENCODER, DECODER = "encoder", "decoder"
 
@@ -38,22 +37,22 @@ class Positions:
             return slice(0, self.widths[0])
         return slice(self.widths[0], self.count)
 
-    def read(self, site: Site) -> Tensor:
+    def read(self, call: AttentionCall) -> Tensor:
         """(batch, queries): how much of each query of a layer is read; rows sum to one.
 
         That is the readout. An encoder before a decoder is read by all of the decoder's
         attention: there each position that is no padding counts the same.
         """
-        if len(self.widths) > 1 and site.queries == ENCODER:
+        if len(self.widths) > 1 and call.queries == ENCODER:
             return readout_rows("mean", self.pieces)
-        return self.readout[:, self.place(site.queries)]
+        return self.readout[:, self.place(call.queries)]
 
-    def rows(self, site: Site) -> Tensor:
+    def rows(self, call: AttentionCall) -> Tensor:
         """(batch, heads, positions): r·A of one layer, zero at what it does not attend to."""
-        read = self.read(site).unsqueeze(1).unsqueeze(1)
-        weights = site.weights.detach().float()
+        read = self.read(call).unsqueeze(1).unsqueeze(1)
+        weights = call.weights.detach().float()
         rows = weights.new_zeros(*weights.shape[:2], self.count)
-        rows[..., self.place(site.keys)] = (read @ weights).squeeze(2)
+        rows[..., self.place(call.keys)] = (read @ weights).squeeze(2)
         return rows
 
     def sum_by_word(self, scores: Tensor, words: int) -> Tensor:

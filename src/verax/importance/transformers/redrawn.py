@@ -12,7 +12,7 @@ from torch import nn
 
 from verax.errors import VeraxError
 from verax.external.pieces import PieceBatch
-from verax.external.transformer import TransformerClassifier
+from verax.models.transformers.classifier import TransformerClassifier
 
 HEAD, EMBEDDINGS = "head", "embeddings"
 

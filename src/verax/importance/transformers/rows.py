@@ -5,10 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance.transformers.captured import captured
 from verax.importance.transformers.positions import positions_of
+from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 
 
 def layer_head_rows(

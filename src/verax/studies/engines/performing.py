@@ -25,10 +25,10 @@ from verax.device import is_out_of_memory
 from verax.errors import VeraxError
 from verax.exams.examine import examine
 from verax.exams.verdict import Verdict
-from verax.external.opening import open_classifier
 from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load, model_files
+from verax.models.transformers.loading import open_classifier
 from verax.plugin_files import import_plugins
 from verax.portable import portable
 from verax.progress import Reporting
@@ -120,7 +120,7 @@ class _Attempt:
         clocks.append(time.monotonic())
         verdict = examine(
             model,
-            corpus if cell.is_trained else corpus.read_by(model.tokeniser),
+            corpus,
             None if cell.model.get("every_exam") else list(cell.exams),
             cell.split,
             seed=cell.exam_seed,

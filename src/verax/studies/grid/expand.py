@@ -20,8 +20,8 @@ from verax.corpora.loading import load_corpus
 from verax.corpora.vectors import TRAINED as WORD2VEC
 from verax.errors import VeraxError, is_utf8
 from verax.exams.registry import EXAMS
-from verax.external.opening import HF, function_in
 from verax.models.options import AUTO, ModelOptions
+from verax.models.transformers.loading import HF, function_in
 from verax.options import build, divide
 from verax.progress import Progress
 from verax.studies.grid import vectors

@@ -145,13 +145,12 @@ def _random(weights: torch.Tensor) -> torch.Tensor:
         ({"classes": "neg"}, ("model.class-names",)),
         ({"unknown": "<unk>"}, ("model.bad-vocabulary",)),
         ({"start": None}, ("option.conflict",)),
-        ({"words": "pieces"}, ("option.unknown-value", "words")),
-        ({"words": None}, ("option.unknown-value", "None")),
-        ({"words": ["words"]}, ("option.unknown-value", "words")),
-        ({"words": str.split}, ("option.wrong-type", "words")),
+        ({"tokenizer": "pieces"}, ("option.unknown-value", "words")),
+        ({"tokenizer": None}, ("option.unknown-value", "None")),
+        ({"tokenizer": ["words"]}, ("option.unknown-value", "words")),
+        ({"tokenizer": str.split}, ("model.wrong-output", "spans")),
         ({"classes": ["pos", "pos"]}, ("model.class-names", "pos")),
         ({"classes": None}, ("model.class-names", "None")),
-        ({"padding": None}, ("model.bad-vocabulary",)),
         ({"padding": 2**70}, ("model.bad-vocabulary",)),
         ({"attend": lambda s, m: (m / m.sum(-1, keepdim=True)).double()}, ("model.failed",)),
         ({"head": lambda c: sys.exit(0)}, ("model.failed", "SystemExit")),
@@ -181,7 +180,7 @@ def test_a_module_in_training_mode_is_read_as_it_predicts_and_left_alone(recurre
             return self.out((self.attend(states, mask).unsqueeze(-1) * states).sum(1))
 
     module = Dropping().train()
-    own = verax.from_pooled(
+    own = verax.from_module(
         module,
         vocabulary=["<pad>", "good", "bad"],
         classes=["neg", "pos"],

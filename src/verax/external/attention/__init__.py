@@ -1,1 +1,0 @@
-"""Attention of deep models: captured, replaced, differentiated, by one of several routes."""

@@ -1,0 +1,1 @@
+"""Models of Hugging Face: loading them, hooks into their attention, and checks of both."""

@@ -120,7 +120,6 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "models.transformers.classifier": "WEIGHTS_PER_TOKEN",  # tail
     "models.transformers.hooks": "AttentionCall AttentionHook FunctionHook Handler InterfaceHook "
     "INTERFACE=INTERFACE_NAME",  # architectures, hooks, self_check, …
-    "models.transformers.loading": "open_classifier",  # named_models
     "options": "build divide names",  # made_up_cells, option_values, training
     "plugin_files": "function_identity import_plugins imported_plugins resolve",
     "plugins": "Registry entry_points_of entry_points_of=@ENTRY_POINTS_OF",  # docs, stranger

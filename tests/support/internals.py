@@ -115,7 +115,6 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "importance.transformers.positions": "positions_of",  # erasure_of_words
     "importance.transformers.redrawn": "parts_from_the_top redraw weights_kept",  # randomisation
     "models.counterfactual": "uniform=uniform_weights",  # counterfactual
-    "models.divergence_between": "CachedOutputs",  # adversary
     "models.encoders": "make_encoder",  # encoders
     "models.encoders.recurrent": "Join Orders Part=RecurrentPart Recurrent",  # encoders
     "models.encoders.transformer": "PrenormTransformer Transformer sinusoids",  # encoders
@@ -152,13 +151,10 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "studies.store": "store=store_cells",  # children
     "studies.store.archive": "GROUP=@STORE_GROUP",  # packing
     "studies.summaries": "numbers_over_seeds",  # judgement_rules
-    "training": "optimiser=optimiser_module",  # optimiser
-    "training.adversary": "AdversarialObjective",  # adversary
-    "training.loop": "Loop Step",  # loop
-    "training.metrics": "better",  # metrics
-    "training.objective": "Objective balanced_weights",  # adversary, loop, masking_rates, …
-    "training.optimiser": "Optimiser",  # optimiser
-    "training.preparing": "prepare",  # golden
+    "training": "loop=training_loop",  # optimiser
+    "training.adversary": "AdversarialObjective CachedOutputs",  # adversary, cached_outputs
+    "training.loop": "Loop Objective Optimizer Step balanced_weights better",  # loop, metrics, …
+    "training.train": "prepare",  # golden, replaying
     "version": "source_fingerprint __file__=@VERSION_FILE",  # trace
 }
 """Module → names, or NAME=OTHER to be called otherwise, or NAME=@PLACE for a place to patch.

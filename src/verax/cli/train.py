@@ -19,8 +19,8 @@ from verax.models.head import decisions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
-from verax.training.effects import warnings_about
-from verax.training.metrics import score_title
+from verax.training.loop import score_title
+from verax.training.options import warnings_about
 
 _OF_COMMAND = {"corpus": str, "out": str, "seed": int, "device": str}
 _SCORES = {"f1": "F1", "macro_f1": "macro F1"}

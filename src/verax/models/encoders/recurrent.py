@@ -39,7 +39,7 @@ class Recurrent(Encoder):
 
     @classmethod
     def make(cls, input_size: int, options: ModelOptions) -> Self:
-        return cls(cls.cell, input_size, options.hidden_size, options.layers_in(cls))
+        return cls(cls.cell, input_size, options.hidden_size, options.layers_of(cls))
 
     @classmethod
     def refuse(cls, options: ModelOptions) -> None:

@@ -64,7 +64,7 @@ class Transformer(Encoder):
     def make(cls, input_size: int, options: ModelOptions) -> Self:
         size = options.hidden_size
         inner = options.feedforward_size or 2 * size
-        layers, dropout = options.layers_in(cls), options.dropout_of(cls)
+        layers, dropout = options.layers_of(cls), options.dropout_of(cls)
         return cls(input_size, size, layers, options.heads, inner, dropout)
 
     @classmethod

@@ -37,7 +37,7 @@ from verax.corpora.batching import MAX_TOKENS, micro_batches
 from verax.external.attention.site import Site
 from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
-from verax.models.head import probabilities
+from verax.models.layers import probabilities
 
 WORDS = [
     *("film", "story", "actor", "scene", "music", "plot", "end", "start", "long", "short", "good"),

@@ -9,7 +9,7 @@ import torch
 
 from verax.functional import pool
 from verax.models import HashedDropout, Head, decisions, probabilities
-from verax.models.attention import Additive, Dot
+from verax.models.layers import Additive, Dot
 
 
 def test_additive_is_v_tanh_of_an_affine_map() -> None:

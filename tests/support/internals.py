@@ -115,11 +115,9 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "importance.transformers.positions": "positions_of",  # erasure_of_words
     "importance.transformers.redrawn": "parts_from_the_top redraw weights_kept",  # randomisation
     "models.counterfactual": "uniform=uniform_weights",  # counterfactual
-    "models.encoders": "make_encoder",  # encoders
-    "models.encoders.recurrent": "Join Orders Part=RecurrentPart Recurrent",  # encoders
-    "models.encoders.transformer": "PrenormTransformer Transformer sinusoids",  # encoders
-    "models.grounding": "Masking mask_words",  # grounding, masking_rates
+    "models.encoders": "Recurrent Reverse make_encoder reversal sinusoids",  # encoders
     "models.kinds": "KINDS=MODEL_KINDS PREDICT",  # bad_cases, deletion, sufficiency_exam
+    "models.layers": "Masking mask_words",  # grounding, masking_rates
     "models.options": "ALIGNMENTS GROUNDINGS",  # classifier, every_slot_learns
     "models.saving": "write_bytes=@SAVED_BYTES",  # elsewhere
     "options": "build divide names",  # made_up_cells, option_values, training

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verax
-from support.internals import EncodedDocuments, Loop, Objective, Orders, prepare
+from support.internals import EncodedDocuments, Loop, Objective, prepare
 from verax.models import HashedDropout, ModelOptions
-from verax.models.grounding import room_for_selected
+from verax.models.layers import room_for_selected
 from verax.progress import Progress
 from verax.training import TrainingOptions
 from verax.training.cuda_graphs import rounded, step_inputs
@@ -95,17 +95,6 @@ def test_the_masked_lm_is_the_same_in_a_fixed_room(corpus: verax.Corpus) -> None
 def test_more_than_fit_do_not_go_unnoticed(corpus: verax.Corpus) -> None:
     objective, states, tokens, selected = selection(corpus, 0.9)
     assert bool(objective._with_fixed_room(states, tokens, selected).isnan())
-
-
-@pytest.mark.slow
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 5))
-def test_orders_from_a_mask_are_those_from_lengths(lengths: list[int], more: int) -> None:
-    width = max(lengths) + more
-    ends = torch.tensor(lengths)
-    expected = Orders.of(ends, width, torch.device("cpu"))
-    found = Orders.of_mask(torch.arange(width) < ends.unsqueeze(-1))
-    for name in ("ahead", "turned", "ahead_inverse", "turned_inverse"):
-        torch.testing.assert_close(getattr(found, name), getattr(expected, name), rtol=0, atol=0)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**40), st.integers(0, 50))

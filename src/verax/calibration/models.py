@@ -26,7 +26,7 @@ from verax.exams.examine import examine
 from verax.external.transformer import TransformerClassifier
 from verax.importance import score
 from verax.models.classifier import AttentionClassifier, weigh_again
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
 from verax.statistics import proportion

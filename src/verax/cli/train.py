@@ -15,7 +15,7 @@ from verax.corpora import Corpus, CorpusOptions, reading_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.models import AttentionClassifier, ModelOptions
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train

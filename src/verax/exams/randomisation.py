@@ -17,8 +17,8 @@ from verax.exams.agreement.ranks import kendall_tau_b, spearman
 from verax.external.transformer import TransformerClassifier
 from verax.importance import DERIVED, names_of, score
 from verax.importance.transformers.redrawn import parts_from_the_top, redraw, weights_kept
-from verax.models.head import decisions
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions
 from verax.options import SEED, check
 from verax.progress import Display, shown
 from verax.statistics.intervals import mean

@@ -11,7 +11,7 @@ from torch import Tensor
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, Importance
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions, two_columns
+from verax.models.layers import decisions, two_columns
 from verax.models.trace import Trace
 
 _OFF = 1e-3

@@ -18,8 +18,8 @@ from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
 from verax.errors import VeraxError, nearest
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.trace import WordTrace
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import DELETE, Watch
+from verax.models.layers import decisions, probabilities
 from verax.progress import Display, shown
 
 Texts = Sequence[str | Sequence[str]]

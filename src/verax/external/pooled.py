@@ -14,13 +14,10 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import UNK, Vocabulary
 from verax.errors import VeraxError, foreign_code
-from verax.models.attention import Additive, Attention, Dot
 from verax.models.classifier import weigh_again
 from verax.models.encoders import Encoder
-from verax.models.fingerprint import fingerprint
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head
 from verax.models.kinds import MASK
+from verax.models.layers import Additive, Attention, Dot, HashedDropout, Head, fingerprint
 from verax.models.pooled import PooledClassifier, evaluation_mode
 from verax.models.trace import Trace
 

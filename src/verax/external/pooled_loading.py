@@ -16,7 +16,7 @@ from verax.corpora.vocabulary import EOS, SOS, SPECIALS, Vocabulary
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.external.external_classifier import class_names
 from verax.external.pooled import FunctionHead, ModuleClassifier, call
-from verax.models.head import Head
+from verax.models.layers import Head
 from verax.models.pooled import evaluation_mode
 from verax.models.trace import Trace
 

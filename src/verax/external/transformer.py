@@ -25,8 +25,8 @@ from verax.external.reading import ReadTexts, read_texts
 from verax.external.readout import readout_rows
 from verax.external.tail import Start, Tail
 from verax.external.trace import Pass, TransformerTrace, WordTrace
-from verax.models.fingerprint import fingerprint
 from verax.models.kinds import ATTENTION, DELETE, MASK, TRANSFORMER, Watch
+from verax.models.layers import fingerprint
 from verax.time_limit import check_time
 
 CPU_PIECES = 2048

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from verax.errors import VeraxError
-from verax.models.encoders import ENCODERS, Encoder
-from verax.models.encoders.base import SAME
+from verax.models.encoders import ENCODERS, SAME, Encoder
 from verax.models.projections import DENSE, PROJECTIONS
 from verax.options import WIDEST, option
 from verax.plugins import Names

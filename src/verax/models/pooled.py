@@ -21,11 +21,9 @@ from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
 from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import UNK, Vocabulary
 from verax.errors import VeraxError
-from verax.models.attention import Attention, pool
 from verax.models.encoders import Encoder
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head, decisions, probabilities
 from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED
+from verax.models.layers import Attention, HashedDropout, Head, decisions, pool, probabilities
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 

@@ -30,7 +30,7 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier, Texts
-from verax.models.head import decisions, probabilities
+from verax.models.layers import decisions, probabilities
 from verax.models.options import ModelOptions
 from verax.models.pooled import evaluation_mode
 from verax.models.saving import load

@@ -21,9 +21,16 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import SPECIALS
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
-from verax.models.grounding import Masking, mask_words, mlm_loss, room_for_selected, tying_loss
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import decisions, probabilities
+from verax.models.layers import (
+    HashedDropout,
+    Masking,
+    decisions,
+    mask_words,
+    mlm_loss,
+    probabilities,
+    room_for_selected,
+    tying_loss,
+)
 from verax.models.projections import PROJECTIONS
 from verax.models.trace import Trace
 from verax.training.cuda_graphs import GraphedStep

@@ -20,7 +20,7 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.counterfactual import logits_under, permuted, uniform
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.models.options import AUTO
 from verax.options import check, parse
 from verax.statistics import average, f1

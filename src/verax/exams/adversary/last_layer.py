@@ -21,8 +21,7 @@ from verax.external.pieces import PieceBatch
 from verax.external.tail import Tail
 from verax.external.transformer import TransformerClassifier
 from verax.importance.transformers.positions import positions_of
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import probabilities
+from verax.models.layers import HashedDropout, probabilities
 
 LR, PENALTY = 0.2, 20.0
 """Of a step in log-weights, and of each unit of total variation beyond what is allowed."""

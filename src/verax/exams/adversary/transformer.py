@@ -19,8 +19,8 @@ from verax.exams.adversary.last_layer import (
 from verax.exams.adversary.measures import BEST, written
 from verax.exams.adversary.most_divergent import farthest_anywhere
 from verax.exams.reading import check_finite, correct, labels_of
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import TextClassifier
+from verax.models.layers import decisions, probabilities
 from verax.options import ROUNDS, option
 
 

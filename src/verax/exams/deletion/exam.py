@@ -26,7 +26,6 @@ from verax.exams.exam import Exam
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance.deletion.several import check_operator, logits_without_sets
-from verax.models.head import decisions, two_columns
 from verax.models.kinds import (
     ATTENTION,
     KINDS,
@@ -35,6 +34,7 @@ from verax.models.kinds import (
     TRANSFORMER,
     TextClassifier,
 )
+from verax.models.layers import decisions, two_columns
 from verax.options import ROUNDS, option
 
 _TOGETHER = 256

@@ -29,8 +29,8 @@ from verax.external.transformer import TransformerClassifier
 from verax.importance import score
 from verax.importance.transformers import DERIVED
 from verax.importance.transformers.positions import Positions, positions_of
-from verax.models.head import decisions, two_columns
 from verax.models.kinds import TextClassifier
+from verax.models.layers import decisions, two_columns
 from verax.options import ROUNDS, option
 
 CONTROLS = ("gradient", "leave-one-out")

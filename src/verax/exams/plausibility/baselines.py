@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.corpus import Documents
-from verax.models.hashed_dropout import HashedDropout
+from verax.models.layers import HashedDropout
 
 FREQUENCY, EARLIER, LATER, RANDOM = "frequency", "earlier", "later", "random"
 BASELINES = (FREQUENCY, EARLIER, LATER, RANDOM)

@@ -35,8 +35,8 @@ from verax.exams.plausibility.overlap import average_precision, iou_f1, token_f1
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.external.reading import ReadTexts
-from verax.models.head import decisions
 from verax.models.kinds import KINDS, PREDICT, TRANSFORMER, TextClassifier
+from verax.models.layers import decisions
 
 PEOPLE = (
     "Plausible is not faithful: a person's reason need not be the model's. These numbers speak "

@@ -13,8 +13,8 @@ from verax.exams.replacement.edits import ALL, Edit, logits_under_edits
 from verax.exams.replacement.exam import ReplacementExam, ReplacementOptions
 from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
 from verax.external.transformer import TransformerClassifier
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import TextClassifier
+from verax.models.layers import decisions, probabilities
 from verax.options import ROUNDS, option
 
 AUTO, NO, BOTH = "auto", "no", "both"

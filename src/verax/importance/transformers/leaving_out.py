@@ -12,8 +12,8 @@ from verax.external.trace import TransformerTrace, WordTrace
 from verax.importance.decision import Target, class_numbers, lost
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
-from verax.models.head import decisions
 from verax.models.kinds import DELETE, MASK, PREDICT, TRANSFORMER
+from verax.models.layers import decisions
 from verax.progress import tracked
 
 BUDGETS = 16

@@ -145,10 +145,10 @@ def flipping_from(many: int) -> Any:
     [
         (reading_padding, 64, ""),
         (reading_padding, 2, ""),
-        (flipping_from(2), 64, "1 or 4"),
-        (flipping_from(4), 64, "1 or 4"),
-        (flipping_from(5), 64, "1 or 8"),
-        (flipping_from(5), 6, "1 or 6"),
+        (flipping_from(2), 64, "4"),
+        (flipping_from(4), 64, "4"),
+        (flipping_from(5), 64, "8"),
+        (flipping_from(5), 6, "6"),
         (forgetting_from(5), 64, ""),
     ],
 )
@@ -157,7 +157,6 @@ def test_an_answer_that_depends_on_the_batch_is_refused(
 ) -> None:
     with raises("model.batch-dependent", sizes) as error:
         verax.from_predict(function, CLASSES, max_batch=max_batch)
-    assert ("1 or" in str(error.value)) == bool(sizes)  # else it is the other texts of the batch
     assert "\n" not in str(error.value)
     # one by one the answer is that of the text
     model = verax.from_predict(function, CLASSES, max_batch=1)

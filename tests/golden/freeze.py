@@ -37,6 +37,7 @@ from pyarrow import parquet
 import verax
 from golden import frozen as golden
 from golden.small_models import SmallModule
+from support.documents import COLUMNS
 
 OLDER = {
     "plain": {
@@ -86,7 +87,7 @@ def main() -> None:
         every = pd.concat(parts, ignore_index=True)
         every["kind"] = kinds(every)
         for name, rows in every.groupby("file"):
-            write(golden.NUMBERS / f"{name}.parquet", rows[[*golden.COLUMNS, "kind"]])
+            write(golden.NUMBERS / f"{name}.parquet", rows[[*COLUMNS, "kind"]])
             counts = ", ".join(f"{n:,} {kind}" for kind, n in Counter(rows["kind"]).items())
             sys.stdout.write(f"{name}: {len(rows):,} rows ({counts})\n")
     others["environment"] = golden.environment()

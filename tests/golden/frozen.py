@@ -3,9 +3,10 @@
 Tests and `tests/golden/freeze.py` only compare rows. `support.documents` alone knows the shape of a
 verdict: when it changes, adapt `verdict_rows` and leave the frozen numbers alone.
 
-A number is a row with the columns `COLUMNS`: model, id of the measure, document (−1 for a number
-over all documents), value, both ends of its interval, and n. Frozen rows also have a `kind`, which
-says how to compare them. Other values (tokens, spans, cell keys) are JSON values with an id.
+A number is a row with the columns of `support.documents.COLUMNS`: model, id of the measure,
+document (−1 for a number over all documents), value, both ends of its interval, and n. Frozen rows
+also have a `kind`, which says how to compare them. Other values (tokens, spans, cell keys) are JSON
+values with an id.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from golden import frozen as golden
+from support.documents import COLUMNS
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +102,7 @@ def test_models_are_small() -> None:
 
 def test_each_kind_of_number_is_held_to_its_tolerance() -> None:
     frozen = golden.frozen_numbers("pooled-2")
-    fresh = frozen[golden.COLUMNS]
+    fresh = frozen[COLUMNS]
     assert not golden.differences(frozen, fresh, bits=True)
     for kind, allowed in golden.TOLERANCE.items():
         numbers = frozen["value"].where(frozen["kind"] == kind)

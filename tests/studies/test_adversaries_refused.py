@@ -131,7 +131,7 @@ def test_another_corpus_is_told_what_would_make_it_the_bases_own(
     base: Model, corpus: verax.Corpus, no_training: None
 ) -> None:
     other = verax.load_corpus("planted", documents=72, length=12, limit=50)
-    with raises("corpus.changed", "--corpus", "planted", "documents 60", "limit none"):
+    with raises("corpus.changed", "--corpus", "planted", "documents", 60, "limit"):
         run_adversaries(base, other)
 
 

@@ -223,7 +223,7 @@ def test_studies_of_another_paper_are_not_packed(ran: Path, packed: Path, tmp_pa
     # nor are any put beside another's
     run_here({**STUDY, "name": "meister-2021.one", "seeds": [1]}, tmp_path / "one" / "one")
     before = contents(packed)
-    with raises("result.wrong-kind", "s: expected meister-2021"):
+    with raises("result.wrong-kind", "meister-2021"):
         pack_paper(other, tmp_path / "one", packed)
     assert contents(packed) == before
 

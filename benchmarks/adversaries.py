@@ -34,6 +34,7 @@ import torch
 from tutek_snajder import PROTOCOL, READING, TRAINING
 
 import verax
+from verax.corpora import Tokenizer, tokenize
 from verax.training import divergences, train_adversary, train_guided
 
 TIED = {"sst": 0.03, "imdb": 0.1}
@@ -242,7 +243,8 @@ def main() -> None:
     for name in given.corpora.split(","):
         CORPORA[name] = verax.load_corpus(name, **READING[name], limit=given.limit)
         for documents in CORPORA[name].splits.values():
-            documents.tokenise(iter)
+            kind = TRAINING.get(name, {}).get("tokenizer", "words")
+            tokenize(documents, Tokenizer(kind)).number(iter)
     jobs = [
         (cell, given)
         for study in given.studies.split(",")
@@ -260,7 +262,7 @@ def main() -> None:
         )
     )
     done: list[pd.DataFrame] = []
-    # forked before any device is touched, so that corpora are read and tokenised once
+    # forked before any device is touched, so that corpora are read and tokenized once
     with multiprocessing.get_context("fork").Pool(given.workers, maxtasksperchild=1) as pool:
         for frame in pool.imap_unordered(run, jobs):
             done.append(frame)

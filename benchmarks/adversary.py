@@ -42,7 +42,7 @@ def reading(corpus: str | None) -> verax.Corpus:
     if corpus is not None:
         return verax.load_corpus(corpus)
     try:
-        return verax.load_corpus("sst", text_column="text_jw", tokeniser="whitespace", min_length=6)
+        return verax.load_corpus("sst", text_column="text_jw", min_words=6)
     except verax.VeraxError:
         return verax.load_corpus("rotten_tomatoes")
 
@@ -51,7 +51,7 @@ def long_documents(model: verax.AttentionClassifier, corpus: verax.Corpus) -> En
     """500 documents of 240 words, each of test documents of one class."""
     assert corpus.test.labels is not None
     random = np.random.Generator(np.random.PCG64(0))
-    encoded = model.read(corpus.test)
+    encoded = model.encode(corpus.test)
     inside = slice(1, -1) if encoded.boundaries else slice(None)
     rows = []
     for label in np.arange(500) % len(corpus.classes):
@@ -227,7 +227,7 @@ def main() -> None:
     given = parser.parse_args()
     corpus = reading(given.corpus)
     model = verax.train(corpus, hidden_size=256, epochs=given.epochs, device="cpu", progress=True)
-    rows = measure(f"{corpus.name} test", model, model.read(corpus.test), given)
+    rows = measure(f"{corpus.name} test", model, model.encode(corpus.test), given)
     rows += measure("500 × 240", model, long_documents(model, corpus), given)
     frame = pd.DataFrame(rows)
     print(frame.to_string(index=False, float_format="%.4g"))

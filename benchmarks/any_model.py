@@ -108,7 +108,7 @@ def capture(model: TransformerClassifier, texts: list[str], repeats: int) -> Non
 def leave_one_out(model: TransformerClassifier, texts: list[str]) -> list[np.ndarray]:
     """p_y − p_y with each word masked, by us."""
     scores: list[np.ndarray] = [np.empty(0)] * len(texts)
-    read = model.read(texts)
+    read = model.encode(texts)
     for trace in model.traces(read):
         rows, places = trace.mask.nonzero(as_tuple=True)
         removed = torch.zeros(len(rows), trace.mask.shape[1], dtype=torch.bool)
@@ -155,7 +155,7 @@ def deletion(model: TransformerClassifier, texts: list[str], repeats: int) -> No
         return probabilities(logits)[:, y]
 
     mask_token = model.reader.tokenizer.mask_token_id
-    read = model.read(texts)
+    read = model.encode(texts)
     decided = model.logits(read).argmax(-1).tolist()
 
     def ablate(at_once: int, few: int | None = None) -> list[np.ndarray]:

@@ -35,8 +35,7 @@ SEARCH: dict[str, Any] = {"rankings": "random", "random_orders": 1, "progress": 
 
 def load() -> verax.Corpus:
     if os.environ.get("VERAX_DATA"):
-        how: dict[str, Any] = {"text_column": "text_jw", "tokeniser": "whitespace"}
-        return verax.load_corpus("sst", min_length=6, limit=4000, **how)
+        return verax.load_corpus("sst", text_column="text_jw", min_words=6, limit=4000)
     return verax.load_corpus("rotten_tomatoes", limit=4000)
 
 
@@ -81,7 +80,7 @@ def laid_out(model: Any, texts: list[list[int]]) -> Any:
     for row, text in enumerate(texts):
         tokens[row, : len(text)] = torch.tensor(text)
     read = torch.arange(tokens.shape[1]) < lengths.unsqueeze(-1)
-    like = model.read(["a"]).batch(np.zeros(1, np.int64), model.device)
+    like = model.encode(["a"]).batch(np.zeros(1, np.int64), model.device)
     return Batch(
         tokens, read, read, lengths, None, np.arange(len(texts)), like.row_index.expand(len(texts))
     )
@@ -121,7 +120,7 @@ def main() -> None:
     corpus = load()
     how: dict[str, Any] = {"epochs": 2, "progress": False}
     model = verax.train(corpus, encoder="bilstm", boundaries=False, **how)
-    lengths = corpus.test.token_numbers.lengths
+    lengths = model.encode(corpus.test).word_counts
     print(f"{corpus.name}: {np.median(lengths):.0f} words a document, threads {args.threads}")
     if "speed" in args.parts:
         speed(model, corpus, args.documents, args.repeats)

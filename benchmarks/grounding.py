@@ -37,6 +37,7 @@ import torch
 from tutek_snajder import PROTOCOL, READING, TRAINING
 
 import verax
+from verax.corpora import Tokenizer, tokenize
 from verax.training.strength import STRENGTHS, score, select
 
 TYING = sorted({*STRENGTHS["tying"], 1.0, 10.0, 20.0, 30.0})
@@ -106,7 +107,7 @@ def run(job: tuple[Cell, argparse.Namespace]) -> pd.DataFrame:
         seed=cell.seed,
     )
     trained = time.monotonic()
-    found = score(model, model.read(corpus.validation), cell.seed, 2**16)
+    found = score(model, model.encode(corpus.validation), cell.seed, 2**16)
     found = {f"validation {name}": value for name, value in found.items()}
     told: dict[str, Any] = {"seed": cell.seed, "max_tokens": given.max_tokens}
     verdict = verax.examine(model, corpus, ["replacement", "single_token"], **told)
@@ -142,8 +143,8 @@ def _information(verdict: verax.Verdict) -> dict[tuple[str, str], float]:
 def evidence_mass(model: verax.AttentionClassifier, corpus: verax.Corpus) -> float:
     """Mean attention on the words planted for the document's class."""
     shares = []
-    rationales = corpus.test.rationales
-    assert rationales is not None
+    assert corpus.test.marks is not None
+    rationales = corpus.test.marks.majority(model.encode(corpus.test).spans)
     for trace in model.traces(corpus.test):
         weights = trace.weights.double().cpu().numpy()
         masks = trace.mask.cpu().numpy()
@@ -229,7 +230,8 @@ def main() -> None:
     for name in given.corpora.split(","):
         CORPORA[name] = verax.load_corpus(name, **READING.get(name, {}))
         for documents in CORPORA[name].splits.values():
-            documents.tokenise(iter)
+            kind = TRAINING.get(name, {}).get("tokenizer", "words")
+            tokenize(documents, Tokenizer(kind)).number(iter)
         for study in given.studies.split(","):
             for seed in map(int, given.seeds.split(",")):
                 made = cells(name, study, seed)
@@ -238,7 +240,7 @@ def main() -> None:
     jobs.sort(key=lambda job: (job[0].seed, job[0].grounding != "mlm", -job[0].layers))
     done: list[pd.DataFrame] = []
     out = Path(given.out)
-    # forked before any device is touched, so that corpora are read and tokenised once
+    # forked before any device is touched, so that corpora are read and tokenized once
     with multiprocessing.get_context("fork").Pool(given.workers, maxtasksperchild=1) as pool:
         for frame in pool.imap_unordered(run, jobs):
             done.append(frame)

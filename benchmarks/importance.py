@@ -129,7 +129,7 @@ def one_backward_each(
     """Norms of the first `most` backward passes, (passes, batch, tokens), and the share of all."""
     with torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
-        _, items = model.encode(trace.batch, embedded)
+        _, items = model.encode_states(trace.batch, embedded)
         outputs = torch.linalg.vector_norm(items, dim=-1, keepdim=True)
         outputs = outputs if kind == "norm" else items
         places = [

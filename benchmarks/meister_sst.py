@@ -28,7 +28,7 @@ import verax
 from verax.statistics import describe
 from verax.studies import Sweep
 
-READING: dict[str, Any] = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
+READING: dict[str, Any] = {"text_column": "text_jw", "count_words_by": "whitespace", "min_words": 6}
 PROTOCOL: dict[str, Any] = {
     "hidden_size": 256,
     "clip": None,

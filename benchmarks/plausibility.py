@@ -1,7 +1,7 @@
 """Does grounding make attention more plausible, or only harder to replace?
 
     VERAX_DATA=… python benchmarks/plausibility.py [--corpora eraser_movies,planted]
-        [--models base,tied,sparsemax,tied-sparsemax] [--seeds 1,2,3] [--truncate 400]
+        [--models base,tied,sparsemax,tied-sparsemax] [--seeds 1,2,3] [--max-length 400]
         [--epochs 8] [--vectors glove-100d.txt.gz] [--device auto] [--out plausibility.parquet]
 
 Every model is trained by Tutek & Šnajder's protocol (BiLSTM 100, balanced classes, best validation
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--models", default="base,tied,sparsemax,tied-sparsemax")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--truncate", type=int, help="first so many words of a document [all]")
+    parser.add_argument("--max-length", type=int, help="first so many words of a document [all]")
     parser.add_argument("--limit", type=int, help="documents of a split [all]")
     parser.add_argument("--sample", type=int, help="documents examined [all of test]")
     parser.add_argument("--rankings", default="attention,gradient", help="rankings held to marks")
@@ -151,7 +151,7 @@ def main() -> None:
     done = [pd.read_parquet(out)] if out.exists() else []
     have = {tuple(key) for frame in done for key in frame[KEY].drop_duplicates().to_numpy()}
     for name in given.corpora.split(","):
-        corpus = verax.load_corpus(name, truncate=given.truncate, limit=given.limit)
+        corpus = verax.load_corpus(name, limit=given.limit)
         for seed in map(int, given.seeds.split(",")):
             for model in given.models.split(","):
                 if (name, model, seed) in have:

@@ -60,7 +60,7 @@ def measure(model: verax.AttentionClassifier, documents: verax.Documents) -> dic
         "replacement": ReplacementExam(ReplacementOptions(), 0, {}),
         "single_token": SingleTokenExam(SingleTokenOptions(), 0, {}),
     }
-    encoded = model.read(documents)
+    encoded = model.encode(documents)
     took = dict.fromkeys(["encoder", *exams, "one by one", "through the head", "summaries"], 0.0)
     traces = iter(model.traces(encoded, MAX_TOKENS))
     while True:

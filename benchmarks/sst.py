@@ -16,7 +16,7 @@ import pandas as pd
 
 import verax
 
-READING: dict[str, Any] = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
+READING: dict[str, Any] = {"text_column": "text_jw", "count_words_by": "whitespace", "min_words": 6}
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "jain-wallace": {
         "clip": None,
@@ -42,6 +42,7 @@ def main() -> None:
         for seed in range(1, given.seeds + 1):
             model = verax.train(
                 corpus,
+                tokenizer="whitespace",
                 encoder="bilstm",
                 hidden_size=100,
                 vectors=given.vectors,

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 import verax
 from verax.corpora.batching import training_batches
 from verax.corpora.encoded import encode
+from verax.corpora.tokenizer import Tokenizer, tokenize
 from verax.corpora.vocabulary import PAD, Vocabulary
 from verax.models import ModelOptions, make_classifier
 from verax.training.loop import Loop, Objective
@@ -66,8 +67,8 @@ def measure(corpus: verax.Corpus, choices: dict[str, object], repeats: int) -> t
     """Seconds of our epoch and of the floor's."""
     options = ModelOptions(**choices).resolved(len(corpus.classes))  # type: ignore[arg-type]
     settings = TrainingOptions()
-    vocabulary = Vocabulary.of(corpus.train)
-    documents = encode(corpus.train, vocabulary, boundaries=True, hierarchical=False)
+    vocabulary = Vocabulary.of(tokenize(corpus.train))
+    documents = encode(corpus.train, vocabulary, Tokenizer(), boundaries=True)
     model = make_classifier(options, vocabulary, corpus.classes)
     loop = Loop(model, documents, documents, Objective(model, None, 0), settings, 0)
 
@@ -112,8 +113,8 @@ def on_gpu(corpus: verax.Corpus, choices: dict[str, object], repeats: int) -> di
     device = torch.device("cuda")
     options = ModelOptions(**choices).resolved(len(corpus.classes))  # type: ignore[arg-type]
     settings = TrainingOptions()
-    vocabulary = Vocabulary.of(corpus.train, 10)
-    documents = encode(corpus.train, vocabulary, boundaries=True, hierarchical=False)
+    vocabulary = Vocabulary.of(tokenize(corpus.train), 10)
+    documents = encode(corpus.train, vocabulary, Tokenizer(), boundaries=True)
     rows = training_batches(documents.lengths, settings.batch_size, 0, 1)
     tokens = [documents.batch(r, device).tokens for r in rows]
     kind = {"bilstm": nn.LSTM, "bigru": nn.GRU}[options.encoder]
@@ -172,7 +173,7 @@ def on_gpu(corpus: verax.Corpus, choices: dict[str, object], repeats: int) -> di
 
 
 def main_on_gpu(given: argparse.Namespace) -> None:
-    corpus = verax.load_corpus("imdb", min_length=7, max_length=399)
+    corpus = verax.load_corpus("imdb", min_words=7, max_words=399)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {corpus}")
     rows = []
     for case, choices in ON_GPU.items():

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 READING: dict[str, dict[str, Any]] = {
-    "sst": {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6},
-    "imdb": {"min_length": 7, "max_length": 399},
+    "sst": {"text_column": "text_jw", "count_words_by": "whitespace", "min_words": 6},
+    "imdb": {"min_words": 7, "max_words": 399},
 }
-TRAINING: dict[str, dict[str, Any]] = {"imdb": {"min_df": 10}}
+TRAINING: dict[str, dict[str, Any]] = {
+    "sst": {"tokenizer": "whitespace"},
+    "imdb": {"min_df": 10},
+}
 PROTOCOL: dict[str, Any] = {
     "encoder": "bilstm",
     "hidden_size": 100,

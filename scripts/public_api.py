@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "api.md"
 DOORS = {
     "verax": "Load a corpus, train or open a model, examine it",
     "verax.functional": "The mathematics by itself, as functions of tensors",
-    "verax.corpora": "Texts, tokenisers and vocabularies",
+    "verax.corpora": "Texts, tokenizers and vocabularies",
     "verax.models": "Classifiers and the parts they are made of",
     "verax.training": "Training and evaluating classifiers",
     "verax.importance": "Scores of words and of attended items",

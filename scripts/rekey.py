@@ -1,31 +1,33 @@
 """Give stored cells the keys that their configurations have now.
 
-    python scripts/rekey.py [FOLDER …]
+    VERAX_DATA=… python scripts/rekey.py [FOLDER …]
 
 Run it after a change of the rule by which keys are computed (`verax.studies.grid.cell.RULE`), or
 when an option moves. Every pack below the folders (by default results and docs) is read, and each
-old key is replaced by the new one wherever it occurs: in packs, in other Parquet files and in text.
-A second run changes nothing. Cells whose exams are not registered, or have another version by now,
-keep their keys.
+old key and fingerprint is replaced by the new one wherever it occurs: in packs, in other Parquet
+files and in text. A second run changes nothing. Cells whose exams are not registered, or have
+another version by now, keep their keys, and so do those whose corpus is not at hand.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from verax.corpora import CorpusOptions
+from verax import VeraxError
+from verax.corpora import Corpus, load_corpus
 from verax.files import new_file, write_text
 from verax.schema import checksum_of
 from verax.studies import Cell
+from verax.studies.grid.loader import Loader
 from verax.studies.store.archive import FIRST, METADATA
 
 ROOT = Path(__file__).parents[1]
@@ -36,50 +38,124 @@ _KEY = re.compile(r"\b[0-9a-f]{16}\b")
 def main(folders: Iterable[Path]) -> None:
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
     packs = [path for path in files if path.name == FIRST]
-    keys, cells = new_keys(packs)
-    changed = [path for path in files if keys and path.name != FIRST and replace(path, keys)]
+    fingerprints = new_fingerprints(packs)
+    keys, cells = new_keys(packs, fingerprints)
+    new = {**fingerprints, **keys}
+    changed = [path for path in files if new and path.name != FIRST and replace(path, new)]
     # after the tables, whose checksums it holds
-    changed += [path for path in packs if keys and replace(path, keys)]
+    changed += [path for path in packs if new and replace(path, new)]
     print(f"{len(keys):,} of {cells:,} keys changed, in {len(changed):,} files")
 
 
-def new_keys(packs: Iterable[Path]) -> tuple[dict[str, str], int]:
+def configs(packs: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield key and configuration of each cell of a study."""
+    for path in packs:
+        for row in parquet.read_table(path, columns=["cell", "config"]).to_pylist():
+            config = json.loads(row["config"])
+            if "function" not in config:  # a call of `run_grid`
+                yield row["cell"], config
+
+
+def new_fingerprints(packs: Iterable[Path]) -> dict[str, str]:
+    """Return the fingerprint that the corpus of each old one has now, if it is at hand."""
+    found: dict[str, str] = {}
+    for _, config in configs(packs):
+        old = config["fingerprint"]
+        if "tokeniser" not in config["corpus"] or old in found:
+            continue
+        try:
+            corpus = loaded(moved_corpus(config["corpus"]))
+        except VeraxError as error:
+            print(f"{old}: {error}", file=sys.stderr)
+            continue
+        reader = config["corpus"]["tokeniser"], config["corpus"].get("lowercase", True)
+        if old_fingerprint(corpus, *reader) != old:
+            print(f"{old}: {corpus.name} at hand is another corpus", file=sys.stderr)
+            continue
+        found[old] = corpus.fingerprint
+    return found
+
+
+def loaded(config: Mapping[str, Any]) -> Corpus:
+    """Load the corpus of a configuration."""
+    options = {name: value for name, value in config.items() if name not in ("corpus", "loader")}
+    if "loader" in config:
+        return Loader.named(config["loader"]).load(config["corpus"], options)
+    return load_corpus(config["corpus"], **options)
+
+
+def old_fingerprint(corpus: Corpus, kind: str, lowercase: bool) -> str:
+    """Return the fingerprint of a corpus when it had a tokenizer."""
+    reader = f"Tokeniser(kind={kind!r}, lowercase={lowercase})"
+    digest = hashlib.sha256(f"({corpus.classes!r}, {reader})".encode())
+    for documents in corpus.splits.values():
+        for text in documents.texts:
+            digest.update(repr(text).encode("utf-8", "surrogatepass"))
+        digest.update(documents.labels.astype("<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def new_keys(packs: Iterable[Path], fingerprints: Mapping[str, str]) -> tuple[dict[str, str], int]:
     """Return the new key of each cell whose key changes, and how many cells there are."""
     found: dict[str, str] = {}
-    for path in packs:
-        rows = parquet.read_table(path, columns=["cell", "config"]).to_pylist()
-        for row in rows:
-            config = json.loads(row["config"])
-            if "function" in config:  # a call of `run_grid`
-                continue
-            cell = Cell.from_json(moved(config))
-            found[row["cell"]] = cell.key if cell.is_current else row["cell"]
+    for key, config in configs(packs):
+        if "tokeniser" in config["corpus"] and config["fingerprint"] not in fingerprints:
+            found[key] = key
+            continue
+        cell = Cell.from_json(moved(config, fingerprints))
+        found[key] = cell.key if cell.is_current else key
     if len(set(found.values())) < len(found):
         sys.exit("different cells have the same key now: nothing was changed")
     return {old: new for old, new in found.items() if old != new}, len(found)
 
 
-def moved(config: dict[str, Any]) -> dict[str, Any]:
+def moved(config: dict[str, Any], fingerprints: Mapping[str, str]) -> dict[str, Any]:
     """Return the configuration of a cell with options where they are now.
 
-    What `resplit`, `drop_extremes` and `strip_messages` of `load_corpus` did, a loader of
-    `research` does. The config of its corpora has what a study gives, and no defaults.
+    The tokenizer was an option of the corpus, and is one of the model.
     """
     corpus = config["corpus"]
-    own = {_LOADING[name]: value for name, value in corpus.items() if name in _LOADING}
-    if not own or "loader" in corpus:  # or moved already
+    if "tokeniser" not in corpus or config["fingerprint"] not in fingerprints:
         return config
-    defaults = {field.name: field.default for field in dataclasses.fields(CorpusOptions)}
-    given = {
-        name: value
-        for name, value in corpus.items()
-        if name not in _LOADING
-        and (name == "tokeniser" or name not in defaults or value != defaults[name])
+    return {
+        **config,
+        "corpus": moved_corpus(corpus),
+        "fingerprint": fingerprints[config["fingerprint"]],
+        "model": {**reading_of(corpus), **config["model"]},
     }
-    return {**config, "corpus": {**given, **own, "loader": "research.papers.loading:read@1"}}
 
 
-_LOADING = {"resplit": "pool", "drop_extremes": "drop_extremes", "strip_messages": "strip_messages"}
+def moved_verdict(manifest: dict[str, Any], fingerprints: Mapping[str, str]) -> dict[str, Any]:
+    """Return the manifest of a verdict with options where they are now."""
+    corpus = manifest["corpus"]
+    if "tokeniser" not in corpus or corpus.get("fingerprint") not in fingerprints:
+        return manifest
+    model = dict(manifest["model"])
+    if "tokeniser" in model.get("corpus", {}):
+        model["corpus"] = moved_corpus(model["corpus"])
+    if "encoder" in model.get("options", {}):
+        model["options"] = {**reading_of(corpus), **model["options"]}
+    rest = {n: v for n, v in manifest.items() if n != "texts_fingerprint"}
+    return {**rest, "corpus": moved_corpus(corpus), "model": model}
+
+
+def reading_of(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a model that were options of its corpus."""
+    lowercase = corpus.get("lowercase", True)
+    return {"tokenizer": corpus["tokeniser"], "lowercase": lowercase, "max_length": None}
+
+
+def moved_corpus(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a corpus without its tokenizer."""
+    names = {"min_length": "min_words", "max_length": "max_words"}
+    kept = {
+        names.get(name, name): value
+        for name, value in corpus.items()
+        if name not in ("tokeniser", "lowercase") and (name, value) != ("tokens_column", "tokens")
+    }
+    kind = corpus["tokeniser"]
+    counts = {"min_length", "max_length", "drop_extremes"} & corpus.keys() or kind == "keras"
+    return {**kept, **({"count_words_by": kind} if counts and kind != "words" else {})}
 
 
 def replace(path: Path, keys: Mapping[str, str]) -> bool:
@@ -87,7 +163,9 @@ def replace(path: Path, keys: Mapping[str, str]) -> bool:
 
     def renamed(text: str) -> str:
         if path.name == FIRST and text.startswith('{"corpus": '):
-            text = json.dumps(moved(json.loads(text)), ensure_ascii=False)
+            text = json.dumps(moved(json.loads(text), keys), ensure_ascii=False)
+        elif path.name == FIRST and '"tokeniser": ' in text:
+            text = json.dumps(moved_verdict(json.loads(text), keys), ensure_ascii=False, indent=2)
         return _KEY.sub(lambda match: keys.get(match[0], match[0]), text)
 
     if path.suffix in TEXTS:

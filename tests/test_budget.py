@@ -61,7 +61,7 @@ def test_parts_cover_all_rows_once(rows: int, each: int, numbers: int) -> None:
 def test_with_many_classes_fewer_tokens_are_traced_together(
     model: Any, corpus: verax.Corpus
 ) -> None:
-    encoded = model.read(corpus.train)
+    encoded = model.encode(corpus.train)
     batches = model.batches(encoded, 128)
     padded = [len(rows) * int(encoded.lengths[rows].max()) for rows in batches]
     assert max(padded) <= 64  # 90 classes take two of 64

@@ -82,15 +82,15 @@ def test_training_and_examining_tell_a_display_of_their_phases() -> None:
     verax.examine(model, corpus, ["replacement"], progress=given)
     phases = [what for what, done, *_ in told if done == 0 or what.startswith("epoch")]
     assert list(dict.fromkeys(phases)) == [
-        "tokenising train",
-        "tokenising validation",
-        "tokenising test",
+        "tokenizing train",
+        "tokenizing validation",
+        "tokenizing test",
         "epoch 1/2",
         "epoch 2/2",
         "examining",
         "gathering tables",
     ]
-    assert phases.count("tokenising test") == 1
+    assert phases.count("tokenizing test") == 1
     assert "loss" in next(note for what, _, _, note in told if what == "epoch 1/2")
 
 

@@ -136,11 +136,6 @@ class Entry:
     training: str
     grounding: str = NONE
 
-    @property
-    def tokeniser(self) -> str:
-        """How its corpus is cut into words."""
-        return "words" if self.training == VERAX else "as-written"
-
     def count(self, counts: Mapping[str, int]) -> int:
         """Return a number of documents by package, or else by kind of texts.
 

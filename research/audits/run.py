@@ -52,7 +52,7 @@ def examine_model(config: dict[str, Any], device: str) -> dict[str, Any]:
     entry, scale, seed = ENTRIES[config["entry"]], SCALES[config["scale"]], config["seed"]
     sample = config["sample"] or entry.count(scale.sample)
     started = time.monotonic()
-    corpus = load_texts(entry.texts, scale, entry.tokeniser)
+    corpus = load_texts(entry.texts, scale)
     model, built = build_model(entry, seed, corpus, scale, device, config["vectors"])
     trained = time.monotonic()
     is_transformer = entry.training != VERAX
@@ -72,7 +72,7 @@ def examine_model(config: dict[str, Any], device: str) -> dict[str, Any]:
         "summary": pd.concat([verdict.summary(), information], ignore_index=True),
         "values": _values(verdict),
     }
-    known = properties(corpus.test, corpus.classes)
+    known = properties(corpus.test, corpus.classes, model.word_tokenizer)
     known = known[known["id"].isin(set(tables["values"]["id"]))]
     tables["documents"] = known.reset_index(drop=True)
     examined = time.monotonic()
@@ -92,7 +92,7 @@ def examine_model(config: dict[str, Any], device: str) -> dict[str, Any]:
         "fingerprint": manifest["weights"],
         "texts": entry.texts,
         "corpus": corpus.name,
-        "texts_fingerprint": corpus.texts_fingerprint,
+        "texts_fingerprint": corpus.fingerprint,
         "split_sizes": {name: len(part) for name, part in corpus.splits.items()},
         "documents": manifest["documents"],
         "classes": list(manifest["classes"]),

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from research.audits.models import INJECTED, INJECTIONS, SAFE, Scale
-from verax.corpora import Corpus, Documents, Tokeniser, load_corpus
+from verax.corpora import Corpus, Documents, Tokenizer, load_corpus, tokenize
 from verax.importance import DERIVED, score
 from verax.models import decisions
 
@@ -23,23 +23,20 @@ PLACES = ("first", "middle", "last")
 _SEED = 23
 
 
-def load_texts(texts: str, scale: Scale, tokeniser: str = "as-written") -> Corpus:
+def load_texts(texts: str, scale: Scale) -> Corpus:
     """Load the corpus on which a model is trained and examined.
 
     Args:
         texts: sentences, reviews or injections.
         scale: the size of the audit.
-        tokeniser: as-written for Transformers, words for BiLSTMs.
     """
     if texts == INJECTIONS:
         frame = make_injections(scale.sample[texts])[["text", "label"]]
         splits = dict.fromkeys(("train", "validation", "test"), frame)
-        corpus = load_corpus(splits, tokeniser=tokeniser, lowercase=False)
+        corpus = load_corpus(splits)
         none = corpus.test.take(np.array([], dtype=np.int64))
         return replace(corpus, name=texts, train=none, validation=none)
-    lowercase = tokeniser == "words"
-    corpus = load_corpus(scale.corpora[texts], tokeniser=tokeniser, lowercase=lowercase)
-    corpus = corpus.read_by(Tokeniser(tokeniser, lowercase))  # planted texts come with tokens
+    corpus = load_corpus(scale.corpora[texts])
     most = scale.train.get(texts)
     return replace(
         corpus,
@@ -57,9 +54,9 @@ def drawn(documents: Documents, most: int | None) -> Documents:
     return documents.take(np.sort(random.permutation(len(documents))[:most]))
 
 
-def properties(documents: Documents, classes: list[str]) -> pd.DataFrame:
+def properties(documents: Documents, classes: list[str], tokenizer: Tokenizer) -> pd.DataFrame:
     """Return id, words, class and tercile of length of each document, without its text."""
-    words = documents.token_numbers.lengths
+    words = tokenize(documents, tokenizer).numbers.lengths
     frame = pd.DataFrame({"id": documents.ids, "words": words})
     frame["label"] = [classes[number] for number in documents.labels]
     # by rank: terciles are of one size even with ties
@@ -182,7 +179,7 @@ def find_instruction(model: Any, count: int) -> pd.DataFrame:
 
     frame = make_injections(count)
     wanted = frame[frame["label"] == INJECTED]
-    read = model.read(wanted["text"].tolist())
+    read = model.encode(wanted["text"].tolist())
     flagged_class = model.classes.index(INJECTED)
     rows: list[dict[str, Any]] = []
     for trace in model.traces(read):

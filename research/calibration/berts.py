@@ -32,7 +32,7 @@ from verax.calibration import (
     examined,
     lexicon,
 )
-from verax.corpora import Corpus, Documents
+from verax.corpora import Corpus, Documents, Tokenizer, tokenize
 from verax.errors import VeraxError
 from verax.importance import DERIVED
 
@@ -42,6 +42,8 @@ EVIDENCE, OTHERS, APART = "evidence", "others", "apart"
 position that the classifier reads can read all words, in the last layer."""
 BERT = "bert"
 """The encoder of these kinds."""
+SPLIT = Tokenizer("whitespace", lowercase=False)
+"""The words of a text, whose pieces are words."""
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Pieces that are no words; padding is piece 0."""
 HEADS = 2
@@ -162,16 +164,17 @@ def written_out(corpus: Corpus) -> Corpus:
     """Return the same documents as texts, words separated by spaces."""
     splits = {}
     for name, documents in corpus.splits.items():
-        assert documents.rationales is not None
-        marks = [np.asarray(mark).tolist() for mark in documents.rationales]
+        assert documents.marks is not None
+        texts = tokenize(documents, SPLIT)
+        marks = [np.asarray(mark).tolist() for mark in documents.marks.majority(texts.spans)]
         splits[name] = pd.DataFrame(
             {
-                "text": [" ".join(words) for words in documents.tokens],
+                "text": [" ".join(words) for words in texts.words],
                 "label": [corpus.classes[label] for label in documents.labels],
                 "rationale": marks,
             }
         )
-    return verax.load_corpus(splits, tokeniser="whitespace", lowercase=False)
+    return verax.load_corpus(splits)
 
 
 def word_tokenizer(corpus: Corpus) -> Any:
@@ -179,7 +182,7 @@ def word_tokenizer(corpus: Corpus) -> Any:
     transformers = _transformers()
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    found = Counter(word for words in corpus.train.tokens for word in set(words))
+    found = Counter(word for words in tokenize(corpus.train, SPLIT).words for word in set(words))
     words = sorted(word for word, count in found.items() if count >= LEAST_FREQUENCY)
     pieces = {piece: number for number, piece in enumerate([*SPECIAL, *words])}
     tokenizer = Tokenizer(models.WordLevel(pieces, unk_token="[UNK]"))
@@ -372,7 +375,9 @@ class Encoded:
         """Encode documents, one piece per word, with their rationales."""
         unknown, first, last = (SPECIAL.index(name) for name in ("[UNK]", "[CLS]", "[SEP]"))
         pieces = tokenizer.get_vocab()
-        texts, marks = list(documents.tokens), list(documents.rationales or ())
+        read = tokenize(documents, SPLIT)
+        texts = read.words
+        marks = [] if documents.marks is None else list(documents.marks.majority(read.spans))
         width = max(map(len, texts)) + 2
         ids = np.zeros((len(texts), width), dtype=np.int64)
         marked = np.zeros(ids.shape, dtype=bool)
@@ -413,7 +418,8 @@ def train_bert(
     tokenizer = word_tokenizer(corpus) if start is None else start.reader.tokenizer
     train, validation = (Encoded.of(part, tokenizer) for part in (corpus.train, corpus.validation))
     longest = 2 + max(
-        max(map(len, d.tokens)) for d in (corpus.train, corpus.validation, corpus.test)
+        int(tokenize(d, SPLIT).numbers.lengths.max())
+        for d in (corpus.train, corpus.validation, corpus.test)
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

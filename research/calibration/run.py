@@ -31,6 +31,7 @@ from verax.calibration import (
     measured_limits,
     tables_of,
 )
+from verax.corpora import Tokenizer, tokenize
 from verax.exams import LimitSet
 from verax.files import write_files, write_text
 from verax.importance import DERIVED, explain
@@ -173,7 +174,7 @@ def train_group(config: dict[str, Any]) -> dict[str, pd.DataFrame]:
 @lru_cache(maxsize=1)
 def _tokens(texts: str, documents: int) -> dict[str, list[list[str]]]:
     corpus = verax.load_corpus(texts, limit=documents)
-    return {name: split.tokens for name, split in corpus.splits.items()}
+    return {name: tokenize(split).words for name, split in corpus.splits.items()}
 
 
 class _Pooled(ModelFactory):
@@ -191,11 +192,13 @@ class _Berts(BertFactory):
 def precisions(model: Any, corpus: verax.Corpus, names: Sequence[str]) -> dict[str, float]:
     """Return the share of the k highest words that are evidence, where k words are, by score."""
     test = corpus.test.take(np.arange(min(PRECISION_DOCUMENTS, len(corpus.test))))
-    assert test.rationales is not None
-    table = explain(model, test.tokens, names, progress=False)
+    assert test.marks is not None
+    texts = tokenize(test, Tokenizer("whitespace"))
+    rationales = test.marks.majority(texts.spans)
+    table = explain(model, texts.words, names, progress=False)
     hits: dict[str, list[float]] = {name: [] for name in names}
     for number, scores in table.groupby("text"):
-        marks = np.asarray(test.rationales[int(str(number))]) > 0
+        marks = np.asarray(rationales[int(str(number))]) > 0
         for name in names:
             order = np.argsort(-scores[name].to_numpy(), kind="stable")
             hits[name].append(float(marks[order[: marks.sum()]].mean()))

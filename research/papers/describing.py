@@ -14,7 +14,7 @@ from research.papers.paper import Paper
 from research.papers.registry import refuse_others
 from research.papers.results import CORPORA, DESCRIBED_BY, finished_in
 from verax import VeraxError
-from verax.corpora import Vocabulary, describe
+from verax.corpora import Tokenizer, Vocabulary, describe, tokenize
 from verax.files import write_text
 from verax.spreadsheets import to_csv
 from verax.studies import Cell
@@ -61,9 +61,11 @@ def write_corpora(paper: Paper, folder: str | Path) -> Path:
 
 def _row(cell: Cell) -> dict[str, Any]:
     corpus = cell.load_corpus(trusted=True)
-    facts = describe(corpus)
     columns = cell.columns()
-    words = Vocabulary.of(corpus.train, columns["min_df"], columns["max_vocabulary"]).words
+    tokenizer = Tokenizer(columns["tokenizer"], columns["lowercase"])
+    facts = describe(corpus, tokenizer=tokenizer)
+    train = tokenize(corpus.train, tokenizer)
+    words = Vocabulary.of(train, columns["min_df"], columns["max_vocabulary"]).words
     return {
         "corpus": columns["corpus"],
         **{name: columns.get(name) for name in DESCRIBED_BY},

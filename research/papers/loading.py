@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import verax
-from verax.corpora import Corpus, Documents
+from verax.corpora import Corpus, Documents, Tokenizer, tokenize
 
 _POOLED = {"none": (), "validation": ("train", "validation"), "all": verax.corpora.SPLITS}
 _QUOTED = re.compile(r"writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>")
@@ -38,8 +38,8 @@ def read(
         name: name of the folder.
         pool: splits that are put together and cut anew: `validation` (train and validation), `all`
             or `none`.
-        drop_extremes: whether to drop each split's shortest documents if `min_length` is not given,
-            and its longest if `max_length` is not. Jain & Wallace keep lo < n < hi, strictly, and
+        drop_extremes: whether to drop each split's shortest documents if `min_words` is not given,
+            and its longest if `max_words` is not. Jain & Wallace keep lo < n < hi, strictly, and
             take the split's minimum or maximum for a missing bound.
         strip_messages: whether texts are newsgroup messages to be read by `strip_message`.
         options: those of `verax.load_corpus`.
@@ -60,8 +60,11 @@ def read(
     corpus = verax.load_corpus(pooled(tables, pool), **options)
     if not drop_extremes:
         return corpus
-    low, high = "min_length" not in options, "max_length" not in options
-    splits = (_without_extremes(corpus.splits[s], low, high) for s in verax.corpora.SPLITS)
+    low, high = "min_words" not in options, "max_words" not in options
+    tokenizer = Tokenizer(str(options.get("count_words_by", "words")))
+    splits = (
+        _without_extremes(corpus.splits[s], tokenizer, low, high) for s in verax.corpora.SPLITS
+    )
     train, validation, test = splits
     return replace(corpus, train=train, validation=validation, test=test)
 
@@ -80,8 +83,10 @@ def pooled(tables: Mapping[str, pd.DataFrame], pool: str) -> dict[str, pd.DataFr
     return {"train": parts, **{s: t for s, t in tables.items() if s not in names}}
 
 
-def _without_extremes(documents: Documents, shortest: bool, longest: bool) -> Documents:
-    lengths = documents.token_numbers.lengths
+def _without_extremes(
+    documents: Documents, tokenizer: Tokenizer, shortest: bool, longest: bool
+) -> Documents:
+    lengths = tokenize(documents, tokenizer).numbers.lengths
     kept = np.ones(len(documents), dtype=bool)
     if shortest:
         kept &= lengths > lengths.min(initial=lengths.max(initial=0))

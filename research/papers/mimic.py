@@ -127,7 +127,7 @@ def read_mimic(
 
 
 def normalise(text: str) -> str:
-    """A note as Jain & Wallace have it, up to tokenising and case.
+    """A note as Jain & Wallace have it, up to tokenizing and case.
 
     What de-identification took out is one word, `deid` (theirs: <DE>); a sign repeated, blanks
     between or not, is one sign; a word with a digit, or several joined by . , / or :, is `qqq`.

@@ -244,7 +244,7 @@ POINTS = "delta_js_points"
 """The table of points of scatter plots, which `research.papers.packing` thins."""
 CORPORA = "corpora.csv"
 """The file of sizes, lengths and vocabularies, which `research.papers.describing` writes."""
-DESCRIBED_BY = ("fingerprint", "tokeniser", "min_df", "max_vocabulary")
+DESCRIBED_BY = ("fingerprint", "tokenizer", "min_df", "max_vocabulary")
 """Columns of cells that decide what a row of it describes."""
 KEPT = ("single_token_tokens",)
 """Tables of single documents that figures draw, packed for the parts in `Paper.kept`."""

@@ -16,7 +16,7 @@ import numpy as np
 
 import verax
 from research.papers import paper
-from verax.corpora import SPECIALS, Documents, Vocabulary
+from verax.corpora import SPECIALS, TokenizedTexts, Tokenizer, Vocabulary, tokenize
 
 
 def main() -> None:
@@ -31,7 +31,9 @@ def main() -> None:
     ((name, options),) = paper(args.paper).studies("full")[args.part]["corpora"].items()
     options = dict(options)
     least = options.pop("min_df", 1)
-    train = verax.load_corpus(name, **options).train
+    reading = {n: options.pop(n) for n in ("tokenizer", "lowercase") if n in options}
+    tokenizer = Tokenizer(*(reading.get("tokenizer", "words"), reading.get("lowercase", True)))
+    train = tokenize(verax.load_corpus(name, **options).train, tokenizer)
     vocabulary = Vocabulary.of(train, least)
     vectors = train_vectors(vocabulary, train, args.size, args.epochs, args.seed)
     # a file without a time in its head: the same vectors give the same bytes
@@ -44,7 +46,7 @@ def main() -> None:
 
 
 def train_vectors(
-    vocabulary: Vocabulary, train: Documents, size: int, epochs: int, seed: int
+    vocabulary: Vocabulary, train: TokenizedTexts, size: int, epochs: int, seed: int
 ) -> np.ndarray:
     """Return unit vectors of word2vec, as Serrano & Smith have it: CBOW, a window of 5 words.
 
@@ -52,7 +54,7 @@ def train_vectors(
     """
     from gensim.models import Word2Vec
 
-    encoded = vocabulary.encode(train.token_numbers, train.lexicon)
+    encoded = vocabulary.encode(train)
     edges = np.cumsum(train.sentences.values.astype(np.int64))[:-1]
     sentences = [[str(i) for i in sentence] for sentence in np.split(encoded.values, edges)]
     model = Word2Vec(

@@ -14,6 +14,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import verax
+from support.documents import marked_in, tokens_of
 from support.errors import raises
 from support.internals import LEAST_MODELS, RUN_GRID, Lines, Texts, quantile_line
 from verax.calibration import (
@@ -97,7 +98,7 @@ def test_evidence_is_planted_into_texts_of_others() -> None:
         spec, 120, 0, dict.fromkeys(("train", "validation", "test"), texts)
     )
     for words, marks, label in zip(
-        corpus.train.tokens, corpus.train.rationales, corpus.train.labels, strict=True
+        tokens_of(corpus.train), marked_in(corpus.train), corpus.train.labels, strict=True
     ):
         own = [w for w, mark in zip(words, marks, strict=True) if mark]
         assert len(own) == 3

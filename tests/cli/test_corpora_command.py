@@ -56,7 +56,7 @@ def test_reading_options_are_flags(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--limit", "20", "--no-lowercase", "--max-length", "14"]
     assert main(["corpora", PLANTED, "--json", *flags]) == 0
     (row,) = json.loads(capsys.readouterr().out)
-    corpus = load_corpus(PLANTED, limit=20, lowercase=False, max_length=14)
+    corpus = load_corpus(PLANTED, limit=20, lowercase=False, max_words=14)
     assert row["train"] == len(corpus.train) < 20
     assert row["notes"] == list(corpus.notes)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import verax
+from support.documents import tokens_of
 from support.errors import refused
 from verax.cli import demo, main
 from verax.exams import load_verdict
@@ -72,7 +73,7 @@ def test_examples_are_right_one_of_each_class_and_short() -> None:
     assert labels == [corpus.classes[corpus.test.labels[r]] for r in rows]
     assert len(set(labels)) == len(labels)
     for row in rows:
-        assert 10 <= len(corpus.test.tokens[row]) <= 16
+        assert 10 <= len(tokens_of(corpus.test)[row]) <= 16
 
 
 def test_a_foreign_out_folder_is_refused_before_anything_is_trained(

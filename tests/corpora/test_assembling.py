@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from support.documents import counts_of, marked_in, tokens_of
 from support.errors import raises
 from support.internals import assemble
 from verax.corpora import Corpus, CorpusOptions
@@ -144,10 +145,10 @@ def test_empty_documents_are_dropped_and_counted() -> None:
         corpus_of(rows([0, 1]) | {"text": [""] * 60})
 
 
-def test_what_counts_as_empty_depends_on_the_tokeniser() -> None:
+def test_what_counts_as_empty_depends_on_how_words_are_counted() -> None:
     table = rows([0, 1])
     table["text"][0] = "<br />"
-    assert sum(map(len, corpus_of(table, tokeniser="whitespace").splits.values())) == 60
+    assert sum(map(len, corpus_of(table, count_words_by="whitespace").splits.values())) == 60
 
 
 @pytest.mark.parametrize("ids", [None, ["a"] * 60, [2**70] * 60, [1.5] * 60])
@@ -192,13 +193,13 @@ def test_shares_and_seed_of_the_cut_can_be_chosen() -> None:
 def test_lengths_outside_the_bounds_are_dropped_and_counted() -> None:
     table = rows([0, 1], n=100)
     table["text"] = [" ".join(["word"] * (i // 2 + 1)) + f" {i}" for i in range(100)]
-    corpus = corpus_of(table, min_length=11, max_length=40)
+    corpus = corpus_of(table, min_words=11, max_words=40)
     for documents in corpus.splits.values():
-        assert documents.token_numbers.lengths.min() >= 11
-        assert documents.token_numbers.lengths.max() <= 40
+        assert counts_of(documents).min() >= 11
+        assert counts_of(documents).max() <= 40
     left = sum(map(len, corpus.splits.values()))
     assert left == 60
-    counted = [int(n.split()[1]) for n in corpus.notes if "outside 11 to 40 tokens dropped" in n]
+    counted = [int(n.split()[1]) for n in corpus.notes if "outside 11 to 40 words dropped" in n]
     assert sum(counted) == 40
 
 
@@ -213,10 +214,6 @@ def test_a_limit_keeps_the_shares_of_labels_and_is_counted() -> None:
     assert corpus_of(table, limit=1000).notes == corpus_of(table).notes
 
 
-def lengths_of(corpus: Corpus, split: str) -> list[int]:
-    return sorted(corpus.splits[split].token_numbers.lengths.tolist())
-
-
 def test_a_limit_of_test_alone() -> None:
     table = rows([0, 0, 0, 1], n=400)
     corpus = corpus_of(table, test_limit=20)
@@ -229,14 +226,14 @@ def test_a_limit_of_test_alone() -> None:
     assert [len(d) for d in corpus_of(table, limit=10, test_limit=20).splits.values()] == [10] * 3
 
 
-NEW = {"test_limit": 5, "truncate": 3}
+NEW = {"test_limit": 5, "count_words_by": "keras"}
 
 
 def test_later_options_are_in_the_config_only_where_they_are_not_at_their_defaults() -> None:
     """The names of before: a cell's hash holds them all, and stored results are found by it."""
     assert list(corpus_of(rows([0, 1])).config) == [
         *("corpus", "text_column", "label_column", "tokens_column", "rationale_column"),
-        *("tokeniser", "lowercase", "labels", "min_length", "max_length", "limit"),
+        *("labels", "min_words", "max_words", "limit"),
         *("validation_fraction", "test_fraction", "split_seed", "hub_config"),
     ]
     config = corpus_of(rows([0, 1]), **NEW).config
@@ -244,30 +241,29 @@ def test_later_options_are_in_the_config_only_where_they_are_not_at_their_defaul
 
 
 TOKENS = {
-    "tokens": [["New York", "Is", str(i)] for i in range(60)],
+    "tokens": [["New_York", "Is", str(i)] for i in range(60)],
     "label": [i % 2 for i in range(60)],
     "rationale": [[0, 1, i % 2] for i in range(60)],
 }
 
 
 def test_given_tokens_and_rationales_are_kept() -> None:
-    corpus = corpus_of(TOKENS, tokeniser="tokens")
+    corpus = corpus_of(TOKENS, tokens_column="tokens")
     for documents in corpus.splits.values():
-        assert documents.tokens == [["new york", "is", str(i)] for i in documents.ids]
-        assert documents.given_tokens == [["New York", "Is", str(i)] for i in documents.ids]
-        assert documents.rationales is not None
-        assert [r.tolist() for r in documents.rationales] == [
+        assert tokens_of(documents) == [["new_york", "is", str(i)] for i in documents.ids]
+        assert marked_in(documents) is not None
+        assert [r.tolist() for r in marked_in(documents)] == [
             [False, True, bool(i % 2)] for i in documents.ids
         ]
-        assert documents.texts == [f"New York Is {i}" for i in documents.ids]
+        assert documents.texts == [f"New_York Is {i}" for i in documents.ids]
 
 
 def test_tokens_and_rationale_columns_can_be_chosen() -> None:
     table = pd.DataFrame(TOKENS).rename(columns={"tokens": "words", "rationale": "why"})
-    options = {"tokeniser": "tokens", "tokens_column": "words", "rationale_column": "why"}
-    assert corpus_of(table, **options).train.rationales is not None
+    options = {"tokens_column": "words", "rationale_column": "why"}
+    assert corpus_of(table, **options).train.marks is not None
     with raises("corpus.missing-column", "--tokens-column"):
-        corpus_of(table, tokeniser="tokens")
+        corpus_of(table, tokens_column="tokens")
 
 
 @pytest.mark.parametrize(
@@ -282,19 +278,20 @@ def test_tokens_and_rationale_columns_can_be_chosen() -> None:
         ("tokens", "one two", ("corpus.bad-value", "4", "tokens")),
         ("tokens", 3, ("corpus.bad-value", "4", "tokens")),
         ("tokens", None, ("corpus.null-value", "4")),
+        ("tokens", ["New York", "Is", "4"], ("corpus.bad-value", "4", "New York")),
     ],
 )
 def test_tokens_and_rationales_must_fit(column: str, value: Any, expected: tuple[str, ...]) -> None:
     table = pd.DataFrame(TOKENS)
     table[column] = [*TOKENS[column][:4], value, *TOKENS[column][5:]]
     with raises(*expected):
-        corpus_of(table, tokeniser="tokens")
+        corpus_of(table, tokens_column="tokens")
 
 
 def test_documents_of_blank_tokens_are_empty() -> None:
     table = {**TOKENS, "tokens": [["", " "], [], *TOKENS["tokens"][2:]]}
     table["rationale"] = [[0, 0], [], *TOKENS["rationale"][2:]]
-    assert corpus_of(table, tokeniser="tokens").notes[0] == "train: 2 empty documents dropped"
+    assert corpus_of(table, tokens_column="tokens").notes[0] == "train: 2 empty documents dropped"
 
 
 def test_one_class_only_is_refused() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.documents import counts_of
 from verax.corpora import load_corpus
 from verax.corpora.batching import (
     micro_batches,
@@ -97,7 +98,7 @@ def test_padding_share_is_one_minus_tokens_over_cells() -> None:
 
 @pytest.fixture(scope="module", params=["planted", "rotten_tomatoes", "imdb_reviews"])
 def built_in_lengths(request: pytest.FixtureRequest) -> np.ndarray:
-    return load_corpus(request.param).train.token_numbers.lengths
+    return counts_of(load_corpus(request.param).train)
 
 
 @pytest.mark.slow

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from support.documents import marked_in, tokens_of
 from support.errors import raises
 from support.internals import assemble
-from verax.corpora import Corpus, CorpusOptions, Tokeniser, describe, load_corpus
+from verax.corpora import Corpus, CorpusOptions, Tokenizer, describe, load_corpus, tokenize
 
 
 def corpus_of(texts: list[str], labels: list[str], /, **options: object) -> Corpus:
@@ -28,13 +29,12 @@ def assert_same(saved: Corpus, loaded: Corpus) -> None:
     assert loaded.fingerprint == saved.fingerprint
     for a, b in zip(saved.splits.values(), loaded.splits.values(), strict=True):
         assert a.texts == b.texts
-        assert a.given_tokens == b.given_tokens
         assert (a.labels == b.labels).all()
         assert (a.ids == b.ids).all()
-        assert (a.rationales is None) == (b.rationales is None)
-        if a.rationales is not None and b.rationales is not None:
-            assert (a.rationales.values == b.rationales.values).all()
-            assert (a.rationales.offsets == b.rationales.offsets).all()
+        assert (marked_in(a) is None) == (marked_in(b) is None)
+        if marked_in(a) is not None and marked_in(b) is not None:
+            assert (marked_in(a).values == marked_in(b).values).all()
+            assert (marked_in(a).offsets == marked_in(b).offsets).all()
 
 
 def test_a_saved_corpus_loads_as_it_was(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_tokens_rationales_and_ids_are_kept(tmp_path: Path) -> None:
     some = corpus.train.take(np.array([5, 3, 9]))
     corpus = Corpus("some", corpus.classes, some, corpus.validation, corpus.test)
     corpus.save(tmp_path / "saved")
-    loaded = load_corpus(tmp_path / "saved", tokeniser="tokens")
+    loaded = load_corpus(tmp_path / "saved")
     assert_same(corpus, loaded)
     assert loaded.train.ids.tolist() == [5, 3, 9]
 
@@ -78,7 +78,7 @@ def test_a_folder_with_a_classes_file_of_its_own_is_left_alone(tmp_path: Path) -
         corpus_of(TEXTS, LABELS).save(tmp_path)
 
 
-def test_the_fingerprint_sees_every_text_label_class_and_the_tokeniser() -> None:
+def test_the_fingerprint_sees_every_text_label_and_class() -> None:
     base = corpus_of(TEXTS, LABELS)
     assert corpus_of(TEXTS, LABELS).fingerprint == base.fingerprint
     others = [
@@ -86,23 +86,13 @@ def test_the_fingerprint_sees_every_text_label_class_and_the_tokeniser() -> None
         corpus_of(TEXTS, ["b", "a", "a", "b"]),
         corpus_of(TEXTS, ["c", "a", "c", "a"]),
         corpus_of(TEXTS[::-1], LABELS),
-        corpus_of(TEXTS, LABELS, lowercase=False),
-        corpus_of(TEXTS, LABELS, tokeniser="whitespace"),
         Corpus("moved", base.classes, base.train, base.validation, base.test.take(np.arange(3))),
     ]
     found = {base.fingerprint, *(corpus.fingerprint for corpus in others)}
     assert len(found) == 1 + len(others)
 
 
-def test_documents_share_one_lexicon_and_take_keeps_it() -> None:
-    corpus = corpus_of(TEXTS, LABELS)
-    assert corpus.train.lexicon is corpus.test.lexicon
-    taken = corpus.train.take(np.array([2, 0]))
-    assert taken.tokens == [["na"], ["one", "film", "."]]
-    assert taken.labels.tolist() == [corpus.classes.index("b")] * 2
-
-
-def test_tokenise_passes_every_document_through_watch_once() -> None:
+def test_documents_are_tokenized_once_by_each_tokenizer() -> None:
     corpus = corpus_of(TEXTS, LABELS)
     seen: list[str] = []
 
@@ -110,10 +100,22 @@ def test_tokenise_passes_every_document_through_watch_once() -> None:
         seen.extend(texts)
         return texts
 
-    corpus.train.tokenise(watch)  # type: ignore[arg-type]
-    corpus.train.tokenise(watch)  # type: ignore[arg-type]
+    for _ in range(2):
+        tokenize(corpus.train).number(watch)  # type: ignore[arg-type]
     assert seen == TEXTS
-    assert corpus.train.tokens == [Tokeniser()(text) for text in TEXTS]
+    assert tokens_of(corpus.train) == [Tokenizer()(text) for text in TEXTS]
+    assert tokens_of(corpus.train, Tokenizer("whitespace"))[0] == ["one", "film."]
+
+
+def test_taken_documents_keep_their_words() -> None:
+    corpus = corpus_of(TEXTS, LABELS)
+    known = tokenize(corpus.train)
+    assert len(known.numbers) == 4
+    taken = corpus.train.take(np.array([2, 0]))
+    assert tokenize(taken).lexicon is known.lexicon
+    assert tokens_of(taken) == [["na"], ["one", "film", "."]]
+    assert tokenize(taken).spans[1].tolist() == [[0, 3], [4, 8], [8, 9]]
+    assert taken.labels.tolist() == [corpus.classes.index("b")] * 2
 
 
 def test_describe_counts_what_a_reader_would() -> None:

@@ -12,9 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.errors import raises
-from support.internals import EncodedDocuments, Lexicon, encode
-from verax.corpora import EOS, PAD, SOS, UNK, Documents, Tokeniser, Vocabulary, load_corpus
-from verax.corpora.encoded import encode_texts
+from support.internals import EncodedDocuments, encode
+from verax.corpora import (
+    EOS,
+    PAD,
+    SOS,
+    UNK,
+    Documents,
+    Tokenizer,
+    Vocabulary,
+    load_corpus,
+    tokenize,
+)
 
 CPU = torch.device("cpu")
 VOCABULARY = Vocabulary(["a", "b", "."])
@@ -23,8 +32,7 @@ A, B, STOP = 4, 5, 6
 
 def encoded(texts: list[str], **options: bool) -> EncodedDocuments:
     labels, ids = np.arange(len(texts)) % 2, np.arange(len(texts)) + 100
-    documents = Documents(texts, labels, ids, Tokeniser(), Lexicon())
-    return encode(documents, VOCABULARY, **{"boundaries": False, "hierarchical": False, **options})
+    return encode(Documents(texts, labels, ids), VOCABULARY, Tokenizer(), **options)
 
 
 def rows(*numbers: int) -> np.ndarray:
@@ -91,8 +99,7 @@ def test_a_batch_holds_its_documents_and_nothing_else(
 
 @pytest.mark.parametrize("options", [{"boundaries": True}, {"hierarchical": True}, {}])
 def test_new_texts_are_read_as_a_corpus_is(options: dict[str, bool]) -> None:
-    settings: dict[str, Any] = {"boundaries": False, "hierarchical": False, **options}
-    new = encode_texts(TEXTS, Tokeniser(), VOCABULARY, **settings).batch(rows(0, 1, 2), CPU)
+    new = encode(TEXTS, VOCABULARY, Tokenizer(), **options).batch(rows(0, 1, 2), CPU)
     old = encoded(TEXTS, **options).batch(rows(0, 1, 2), CPU)
     for name in ("tokens", "token_mask", "mask", "item_of_token", "lengths"):
         assert torch.equal(getattr(new, name), getattr(old, name))
@@ -100,10 +107,26 @@ def test_new_texts_are_read_as_a_corpus_is(options: dict[str, bool]) -> None:
 
 
 def test_token_lists_are_texts_too() -> None:
-    split = encode_texts(
-        [["a", "b"], ("b",)], Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False
-    )
+    split = encode([["a", "b"], ("b",)], VOCABULARY, Tokenizer())
     assert [row.tolist() for row in split.tokens] == [[A, B], [B]]
+
+
+def test_words_have_their_spans_in_the_text() -> None:
+    split = encode(["A  b.", ["b", "a b"]], VOCABULARY, Tokenizer(), boundaries=True)
+    assert split.words == [["a", "b", "."], ["b", "a b"]]
+    assert [row.tolist() for row in split.spans] == [[[0, 1], [3, 4], [4, 5]], [[0, 1], [2, 5]]]
+    assert split.word_counts.tolist() == [3, 2]
+
+
+def test_words_beyond_the_longest_length_are_not_read() -> None:
+    texts = ["a b. b unseen a", "b"]
+    split = encode(texts, VOCABULARY, Tokenizer(), max_length=3, hierarchical=True)
+    assert [row.tolist() for row in split.tokens] == [[A, B, STOP], [B]]
+    assert split.words == [["a", "b", "."], ["b"]]
+    assert split.spans[0].tolist() == [[0, 1], [2, 3], [3, 4]]
+    assert split.sentences is not None
+    assert [row.tolist() for row in split.sentences] == [[3], [1]]
+    assert split.texts == texts
 
 
 @pytest.mark.parametrize(
@@ -118,16 +141,15 @@ def test_token_lists_are_texts_too() -> None:
 )
 def test_what_is_no_list_of_texts_is_refused(texts: Any, expected: tuple[str, ...]) -> None:
     with raises(*expected):
-        encode_texts(texts, Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False)
+        encode(texts, VOCABULARY, Tokenizer())
 
 
 @pytest.mark.parametrize("boundaries", [True, False])
 @pytest.mark.parametrize("labelled", [True, False])
 def test_both_ways_to_build_a_batch_agree(boundaries: bool, labelled: bool) -> None:
     corpus = load_corpus("planted", documents=60)
-    whole = encode(
-        corpus.train, Vocabulary.of(corpus.train), boundaries=boundaries, hierarchical=False
-    )
+    vocabulary = Vocabulary.of(tokenize(corpus.train))
+    whole = encode(corpus.train, vocabulary, Tokenizer(), boundaries=boundaries)
     encoded = replace(whole, labels=whole.labels if labelled else None)
     rows = np.array([5, 0, 17, 3])
     lengths, cpu = encoded.lengths[rows], torch.device("cpu")

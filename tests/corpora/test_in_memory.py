@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import verax
+from support.documents import tokens_of
 from support.errors import raises
 from verax.corpora.loading import load_for_examining
 from verax.errors import VeraxWarning
@@ -33,7 +34,19 @@ def test_other_columns_and_token_lists() -> None:
     corpus = verax.load_corpus(renamed, text_column="review", label_column="stars")
     assert corpus.fingerprint == verax.load_corpus(FRAME).fingerprint
     tokens = [text.split() for text in TEXTS]
-    assert verax.load_corpus((tokens, LABELS), tokeniser="tokens").train.tokens[0][1] == "film"
+    corpus = verax.load_corpus((tokens, LABELS))
+    assert corpus.train.texts == verax.load_corpus((TEXTS, LABELS)).train.texts
+    assert corpus.config["tokens_column"] == "tokens"
+
+
+def test_a_model_that_splits_lists_of_tokens_in_another_way_is_warned_of() -> None:
+    lists = [[*text.split(), "well-made"] for text in TEXTS]
+    corpus = verax.load_corpus((lists, LABELS))
+    options = {"encoder": "none", "embedding_size": 4, "epochs": 1}
+    with pytest.warns(VeraxWarning, match="tokenizer 'whitespace'"):
+        verax.train(corpus, **options)  # type: ignore[arg-type]
+    model = verax.train(corpus, tokenizer="whitespace", **options)  # type: ignore[arg-type]
+    assert "well-made" in model.vocabulary.words
 
 
 @pytest.mark.parametrize("suffix", [None, ".csv", ".parquet"])
@@ -120,46 +133,20 @@ def test_all_splits_together() -> None:
     corpus = verax.load_corpus(FRAME, test_limit=None)
     documents = corpus.documents("all")
     assert sorted(documents.texts) == sorted(TEXTS)
-    assert documents.tokens == [t for d in corpus.splits.values() for t in d.tokens]
+    assert tokens_of(documents) == [t for d in corpus.splits.values() for t in tokens_of(d)]
 
 
-def test_overlap_counts_documents_with_the_tokens_of_a_train_document() -> None:
+def test_overlap_counts_documents_with_the_text_of_a_train_document() -> None:
     test = pd.DataFrame({"text": ["GOOD film  number 0", "good film"], "label": ["pos", "neg"]})
     corpus = verax.load_corpus({"train": FRAME, "validation": FRAME[:5], "test": test})
     assert corpus.overlap == {"validation": 5, "test": 1}
 
 
-def test_truncating_keeps_the_first_tokens_and_counts() -> None:
-    texts = ["It doesn't cost $3.50, does it? Not Today", "Short one"] * 20
-    frame = pd.DataFrame({"text": texts, "label": ["a", "b"] * 20, "split": SPLITS[:40]})
-    frame["split"] = (["train"] * 6 + ["dev"] * 2 + ["test"] * 2) * 4
-    corpus = verax.load_corpus(frame, truncate=6)
-    whole = verax.load_corpus(frame)
-    assert corpus.test.tokens == [tokens[:6] for tokens in whole.test.tokens]
-    assert corpus.test.texts[:2] == ["It does n't cost $ 3.50", "Short one"]
-    assert corpus.notes[1:] == tuple(
-        f"{split}: {count} documents cut to their first 6 tokens"
-        for split, count in (("train", 12), ("validation", 4), ("test", 4))
-    )
-    assert corpus.config["truncate"] == 6
-    assert "truncate" not in whole.config
-
-
-def test_truncating_given_tokens_and_rationales(planted: verax.Corpus) -> None:
-    documents = planted.test.truncated(5)
-    assert documents.tokens == [tokens[:5] for tokens in planted.test.tokens]
-    assert documents.rationales is not None
-    assert planted.test.rationales is not None
-    assert [m.tolist() for m in documents.rationales] == [
-        m[:5].tolist() for m in planted.test.rationales
-    ]
-
-
 def test_right_to_left_text_is_read_as_it_is() -> None:
     texts = [f"{text} {i}" for i in range(20) for text in ("هذا فيلم رائع", "סרט גרוע!")]
     corpus = verax.load_corpus((texts, ["good", "bad"] * 20))
-    assert corpus.train.tokens[0] == ["هذا", "فيلم", "رائع", "0"]
-    assert ["סרט", "גרוע", "!", "2"] in corpus.train.tokens
+    assert tokens_of(corpus.train)[0] == ["هذا", "فيلم", "رائع", "0"]
+    assert ["סרט", "גרוע", "!", "2"] in tokens_of(corpus.train)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +155,8 @@ def test_right_to_left_text_is_read_as_it_is() -> None:
 def test_scripts_without_spaces_are_noticed(text: str) -> None:
     corpus_of = ([f"{text}{i}" for i in range(40)], ["a", "b"] * 20)
     with pytest.warns(VeraxWarning, match="script without spaces"):
-        verax.load_corpus(corpus_of)
-    corpus = verax.load_corpus(corpus_of, tokeniser="characters")
-    assert len(corpus.train.tokens[0]) > 10
+        verax.train(verax.load_corpus(corpus_of), encoder="none", epochs=1)
+    documents = verax.load_corpus(corpus_of).train
+    assert len(tokens_of(documents, verax.corpora.Tokenizer("characters"))[0]) > 10
     parted = ["很 好看 的 电影 really good"] * 2
-    assert not verax.corpora.Tokeniser().cannot_part(parted)
+    assert not verax.corpora.Tokenizer().cannot_part(parted)

@@ -62,7 +62,7 @@ def test_another_folder_of_the_same_name_is_not_in_the_way() -> None:
 def test_built_ins_come_before_everything(data: Path) -> None:
     write(data / "planted" / "train.csv", "data")
     write(Path("planted/train.csv"), "local")
-    assert load_corpus("planted", documents=60).train.rationales is not None
+    assert load_corpus("planted", documents=60).train.marks is not None
     assert first_word(load_corpus("./planted")) == "local"
 
 
@@ -115,18 +115,18 @@ def test_a_missing_path_is_no_name(name: str) -> None:
 
 def test_unknown_options_get_the_nearest() -> None:
     path = write(Path("rows.csv"), "word")
-    with raises("option.unknown", "tokenizer", "tokeniser"):
-        load_corpus(path, tokenizer="words")
+    with raises("option.unknown", "count_words", "count_words_by"):
+        load_corpus(path, count_words="words")
     with raises("option.unknown", "classes"):
         load_corpus(path, classes=3)
     with raises("option.unknown-value", "words"):
-        load_corpus(path, tokeniser="word")
+        load_corpus(path, count_words_by="word")
 
 
 def test_config_is_enough_to_load_a_file_again() -> None:
     path = write(Path("rows.csv"), "word")
-    plain = {"labels": {0: "no", 1: "yes"}, "max_length": 5, "lowercase": False}
-    later = {"tokeniser": "keras", "test_limit": 2}
+    plain = {"labels": {0: "no", 1: "yes"}, "max_words": 5}
+    later = {"count_words_by": "keras", "test_limit": 2}
     for options in (plain, plain | later):
         corpus = load_corpus(path, **options)
         config = dict(corpus.config)

@@ -1,4 +1,4 @@
-"""Rationales: read from every shape, aligned to any tokeniser's words, kept through all changes."""
+"""Rationales: read from every shape, aligned to any tokenizer's words, kept through all changes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.documents import marked_in, tokens_of
 from support.errors import raises
 from support.internals import Ragged, joined_places, places_in, united
-from verax.corpora import SPLITS, TOKENISERS, Corpus, Rationales, Tokeniser, load_corpus
+from verax.corpora import SPLITS, TOKENIZERS, Corpus, Rationales, Tokenizer, load_corpus, tokenize
 
 TEXT = "The plot isn't GOOD, but 12 actors shine!!"
 MARKS = [0, 0, 1, 1, 0, 0, 0, 1]
@@ -32,19 +33,19 @@ def frame(rationale: Any, text: str = TEXT, n: int = 40, **columns: Any) -> pd.D
     return pd.DataFrame(rows | {name: [value] * n for name, value in every.items()})
 
 
-def marked_words(corpus: Corpus) -> list[list[str]]:
+def marked_words(corpus: Corpus, tokenizer: Tokenizer | None = None) -> list[list[str]]:
     """The words of the rationale of every document of train."""
     documents = corpus.train
-    assert documents.rationales is not None
-    pairs = zip(documents.tokens, documents.rationales, strict=True)
+    pairs = zip(tokens_of(documents, tokenizer), marked_in(documents, tokenizer), strict=True)
     return [
         [word for word, mark in zip(words, marks, strict=True) if mark] for words, marks in pairs
     ]
 
 
-def one_of(table: pd.DataFrame, **options: Any) -> list[str]:
+def one_of(table: pd.DataFrame, tokenizer: str = "words", **options: Any) -> list[str]:
     """The marked words of a document, which are those of all."""
-    words = marked_words(load_corpus(dict.fromkeys(SPLITS, table), **options))
+    corpus = load_corpus(dict.fromkeys(SPLITS, table), **options)
+    words = marked_words(corpus, Tokenizer(tokenizer))
     assert all(other == words[0] for other in words)
     return words[0]
 
@@ -65,10 +66,10 @@ def one_of(table: pd.DataFrame, **options: Any) -> list[str]:
 )
 def test_marks_and_spans_of_the_same_thing_are_the_same(rationale: Any) -> None:
     assert one_of(frame(rationale)) == BY_WORDS
-    assert one_of(frame(rationale), tokeniser="whitespace") == ["isn't", "good,", "shine!!"]
-    assert one_of(frame(rationale), tokeniser="keras") == ["isn't", "good", "shine"]
-    assert one_of(frame(rationale), tokeniser="digits-masked") == BY_WORDS[:-1]
-    assert one_of(frame(rationale), tokeniser="as-written", lowercase=False) == [
+    assert one_of(frame(rationale), tokenizer="whitespace") == ["isn't", "good,", "shine!!"]
+    assert one_of(frame(rationale), tokenizer="keras") == ["isn't", "good", "shine"]
+    assert one_of(frame(rationale), tokenizer="digits-masked") == BY_WORDS[:-1]
+    assert one_of(frame(rationale), tokenizer="as-written") == [
         *("isn't", "GOOD", ",", "shine", "!", "!")
     ]
 
@@ -93,32 +94,36 @@ def test_scripts_and_letters_that_change_their_length(
     text: str, spans: list[list[int]], words: list[str], characters: list[str]
 ) -> None:
     assert one_of(frame(spans, text)) == words
-    assert one_of(frame(spans, text), tokeniser="characters") == characters
+    assert one_of(frame(spans, text), tokenizer="characters") == characters
     of_spaces = [
         int(any(first < stop and last > start for first, last in spans))
-        for start, stop in Tokeniser("whitespace").spans(text).tolist()
+        for start, stop in Tokenizer("whitespace").spans(text).tolist()
     ]
     assert one_of(frame([*of_spaces, 0], text)) == words
 
 
 def test_given_tokens_are_what_marks_are_of() -> None:
-    tokens = ["The", "New York", "plot", "."]
-    table = frame([0, 1, 0, 0], "The New York plot.", tokens=tokens)
-    table["text"] = "The New York plot."
-    assert one_of(table) == ["new", "york"]
-    assert one_of(table, tokeniser="tokens") == ["new york"]
-    spans = table.assign(rationale=[[[4, 9]]] * len(table))  # "New Y" of the text, not of the join
-    assert one_of(spans, tokeniser="tokens") == ["new york"]
-    assert one_of(table.assign(rationale=[[[16, 18]]] * len(table)), tokeniser="tokens") == [
-        *("plot", ".")
-    ]
+    tokens = ["The", "New-York", "plot", "."]
+    table = frame([0, 1, 0, 0], "The New-York plot.", tokens=tokens)
+    table["text"] = "The New-York plot."
+    assert one_of(table) == ["new", "-", "york"]
+    how = {"tokenizer": "whitespace", "tokens_column": "tokens"}
+    assert one_of(table, **how) == ["new-york"]
+    spans = table.assign(rationale=[[[4, 9]]] * len(table))  # "New-Y" of the text, not of the join
+    assert one_of(spans, **how) == ["new-york"]
+    assert one_of(table.assign(rationale=[[[16, 18]]] * len(table)), **how) == [*("plot", ".")]
+
+
+def shares_of(corpus: Corpus) -> Ragged:
+    """The share of annotators who marked each word of train."""
+    assert corpus.train.marks is not None
+    return corpus.train.marks.shares(tokenize(corpus.train).spans)
 
 
 def test_several_annotators_and_ties() -> None:
     one, two, three = [[0, 3]], [[0, 8]], [[4, 8], [36, 40]]
     both = load_corpus(frame([one, two]))
-    assert both.train.marked_shares is not None
-    assert both.train.marked_shares[0].tolist()[:3] == [1.0, 0.5, 0.0]
+    assert shares_of(both)[0].tolist()[:3] == [1.0, 0.5, 0.0]
     assert marked_words(both)[0] == ["the"]  # a tie is not marked
     assert one_of(frame([one, two, three])) == ["the", "plot"]
     columns = frame(one, second=two, third=three)
@@ -126,8 +131,7 @@ def test_several_annotators_and_ties() -> None:
     assert one_of(columns, rationale_column=names) == ["the", "plot"]
     of_tokens = [[1, *[0] * 8], [1, 1, *[0] * 7], [0, 1, *[0] * 5, 1, 0]]
     assert one_of(frame(of_tokens)) == ["the", "plot"]
-    shares = load_corpus(columns, rationale_column=names).train.marked_shares
-    assert shares is not None
+    shares = shares_of(load_corpus(columns, rationale_column=names))
     assert shares[0].tolist() == pytest.approx([2 / 3, 2 / 3, *[0.0] * 7, 1 / 3, 0, 0, 0])
 
 
@@ -136,9 +140,9 @@ def test_pairs_are_marks_where_another_row_is_longer() -> None:
     table["text"] = ["Good film"] * 39 + ["One good film"]
     table.at[39, "rationale"] = [[0, 1, 1], [0, 0, 1]]
     documents = load_corpus(dict.fromkeys(SPLITS, table)).train
-    assert documents.rationales is not None
-    assert documents.rationales[39].tolist() == [False, False, True]
-    assert documents.rationales[0].tolist() == [False, True]
+    assert marked_in(documents) is not None
+    assert marked_in(documents)[39].tolist() == [False, False, True]
+    assert marked_in(documents)[0].tolist() == [False, True]
     assert one_of(table[:39]) == ["good"]  # spans of a character each, touching
 
 
@@ -203,7 +207,7 @@ def test_without_marks_nothing_is_another() -> None:
     with_marks = load_corpus(frame(SPANS))
     assert bare.fingerprint == with_marks.fingerprint
     assert bare.config == with_marks.config
-    assert bare.train.rationales is bare.rationales_fingerprint is None
+    assert marked_in(bare.train) is bare.rationales_fingerprint is None
     other = load_corpus(frame([[9, 19]]))
     prints = {with_marks.rationales_fingerprint, other.rationales_fingerprint}
     assert len(prints) == 2
@@ -226,35 +230,25 @@ def drawn(n: int = 60) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"lowercase": False},
-        {"truncate": 5},
-        {"truncate": 3, "tokeniser": "whitespace"},
-        {"truncate": 3, "tokeniser": "as-written", "lowercase": False},
-        {"max_length": 12, "min_length": 6},
-        {"limit": 9},
-        {"test_limit": 3, "truncate": 6},
-    ],
+    "options", [{}, {"max_words": 12, "min_words": 6}, {"limit": 9}, {"test_limit": 3}]
 )
 def test_marks_survive(options: dict[str, Any], tmp_path: Path) -> None:
     table = drawn()
     tables = {"train": table[:40], "validation": table[40:50], "test": table[50:]}
     corpus = load_corpus({s: t.reset_index(drop=True) for s, t in tables.items()}, **options)
     corpus.save(tmp_path / "saved")
-    how = {n: v for n, v in options.items() if n in ("tokeniser", "lowercase")}
-    again = load_corpus(tmp_path / "saved", **how)
-    other = corpus.read_by(Tokeniser("as-written", lowercase=False))
-    for one in (corpus, again, other):
+    again = load_corpus(tmp_path / "saved")
+    for one in (corpus, again):
         every = one.documents("all")
         taken = every.take(np.arange(len(every))[::-2])
         for documents in (*one.splits.values(), every, taken):
-            assert documents.rationales is not None
             assert len(documents)
-            pairs = zip(documents.tokens, documents.rationales, strict=True)
-            for words, marks in pairs:
-                assert [word.lower() == "hit" for word in words] == marks.tolist()
+            for kind in TOKENIZERS:
+                words = tokenize(documents, Tokenizer(kind)).first(5)
+                assert documents.marks is not None
+                marked = documents.marks.majority(words.spans)
+                for row, marks in zip(words.words, marked, strict=True):
+                    assert [word.lower() == "hit" for word in row] == marks.tolist()
 
 
 def test_annotators_survive_being_saved(tmp_path: Path) -> None:
@@ -285,10 +279,10 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow
-@given(text=texts(), kind=st.sampled_from(TOKENISERS), lowercase=st.booleans())
+@given(text=texts(), kind=st.sampled_from(TOKENIZERS), lowercase=st.booleans())
 def test_every_token_has_a_place(text: str, kind: str, lowercase: bool) -> None:
-    tokeniser = Tokeniser(kind, lowercase)
-    places, tokens = tokeniser.spans(text), tokeniser(text)
+    tokenizer = Tokenizer(kind, lowercase)
+    places, tokens = tokenizer.spans(text), tokenizer(text)
     assert len(places) == len(tokens)
     assert (places[:, 0] < places[:, 1]).all()
     assert (places[1:, 0] >= places[:-1, 1]).all()
@@ -303,9 +297,9 @@ def test_every_token_has_a_place(text: str, kind: str, lowercase: bool) -> None:
 
 
 @pytest.mark.slow
-@given(text=texts(), kind=st.sampled_from(TOKENISERS), seed=st.integers(0, 2**16))
+@given(text=texts(), kind=st.sampled_from(TOKENIZERS), seed=st.integers(0, 2**16))
 def test_marks_to_spans_and_back(text: str, kind: str, seed: int) -> None:
-    places = Tokeniser(kind).spans(text)
+    places = Tokenizer(kind).spans(text)
     marked = np.random.default_rng(seed).random((2, len(places))) < 0.4
     one = Rationales.of([united([places[m] for m in marked])], [2])
     rows = Ragged.from_lengths(places, np.array([len(places)]))

@@ -1,4 +1,4 @@
-"""A trained model reads new texts as its corpus was read, whatever the tokeniser, saved or not."""
+"""A trained model reads new texts as its corpus was read, whatever the tokenizer, saved or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import verax
-from verax.exams.examine import load_as_read_by, reading_options
+from verax.corpora import Tokenizer
+from verax.exams.examine import load_trained_on
 
 TEXTS = ["It's a 7-1 win!!! Great.", "well-made, but 90 minutes... of <br /> loss"]
 
@@ -20,19 +21,21 @@ TEXTS = ["It's a 7-1 win!!! Great.", "well-made, but 90 minutes... of <br /> los
         ("keras", ["it's", "a", "7", "1", "win", "great"]),
     ],
 )
-def test_the_tokeniser_survives_saving(
+def test_the_tokenizer_survives_saving(
     kind: str, words: list[str], hierarchical: bool, tmp_path: Path
 ) -> None:
     rows = "".join(f'"{TEXTS[i % 2]} {i}",{i % 2}\n' for i in range(40))
     (tmp_path / "mine.csv").write_text("text,label\n" + rows)
-    corpus = verax.load_corpus(tmp_path / "mine.csv", tokeniser=kind)
-    options = {"encoder": "none", "embedding_size": 4, "hidden_size": 4}
-    model = verax.train(corpus, hierarchical=hierarchical, epochs=1, device="cpu", **options)
+    corpus = verax.load_corpus(tmp_path / "mine.csv")
+    options = {"encoder": "none", "embedding_size": 4, "hidden_size": 4, "max_length": 8}
+    model = verax.train(
+        corpus, tokenizer=kind, hierarchical=hierarchical, epochs=1, device="cpu", **options
+    )
     model.save(tmp_path / "model")
     loaded = verax.load(tmp_path / "model", device="cpu")
-    assert loaded.tokeniser == corpus.tokeniser
-    assert loaded.tokeniser(TEXTS[0]) == words
-    assert reading_options(loaded) == {"tokeniser": kind, "lowercase": True}
-    assert load_as_read_by(loaded, None, "it").fingerprint == corpus.fingerprint
+    assert loaded.word_tokenizer == Tokenizer(kind)
+    assert loaded.encode([TEXTS[0]]).words == [words[:8]]
+    assert loaded.describe() == model.describe()
+    assert load_trained_on(loaded.record, "it").fingerprint == corpus.fingerprint
     assert loaded.predict(TEXTS).equals(model.predict(TEXTS))
     assert loaded.predict(corpus.test.texts).equals(loaded.predict(corpus.test))

@@ -7,13 +7,15 @@ import os
 import numpy as np
 import pytest
 
-from verax.corpora import Corpus, known_corpora, load_corpus
+from support.documents import counts_of, marked_in
+from verax.corpora import Corpus, Tokenizer, known_corpora, load_corpus
 from verax.corpora.batching import padding_share, training_batches
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("VERAX_DATA"), reason="$VERAX_DATA names no folder of corpora"
 )
 
+WHITESPACE = Tokenizer("whitespace")
 SIZES = {
     "sst": (2, 6920, 872, 1821),
     "sst5": (5, 8544, 1101, 2210),
@@ -41,7 +43,7 @@ def test_sizes_are_those_of_the_readme_and_padding_under_a_tenth(corpus: Corpus,
     assert (len(corpus.classes), *map(len, corpus.splits.values())) == SIZES[name]
     assert name in known_corpora()
     if name in ("sst", "ag_news", "eraser_movies", "yelp"):
-        lengths = corpus.train.token_numbers.lengths
+        lengths = counts_of(corpus.train)
         assert padding_share(training_batches(lengths, 32, seed=0, epoch=1), lengths) < 0.1
 
 
@@ -61,16 +63,18 @@ def test_two_topics_of_ag_news() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sst", "eraser_movies"])
 def test_tokens_and_rationales_stay_aligned(name: str) -> None:
-    corpus = load_corpus(name, tokeniser="tokens")
+    corpus = load_corpus(name, tokens_column="tokens")
     for documents in corpus.splits.values():
-        assert documents.rationales is not None
-        assert (documents.rationales.lengths == documents.token_numbers.lengths).all()
+        assert documents.marks is not None
+        marks = marked_in(documents, WHITESPACE)
+        assert (marks.lengths == counts_of(documents, WHITESPACE)).all()
 
 
 @pytest.mark.slow
 def test_rationales_of_eraser_are_as_dense_as_published() -> None:
-    corpus = load_corpus("eraser_movies", tokeniser="tokens")
-    marks = [d.rationales for d in corpus.splits.values() if d.rationales is not None]
+    corpus = load_corpus("eraser_movies", tokens_column="tokens")
+    splits = [d for d in corpus.splits.values() if d.marks is not None]
+    marks = [marked_in(d, WHITESPACE) for d in splits]
     shares = [np.mean([row.mean() for row in rows]) for rows in marks]
     assert np.round(shares, 3).tolist() == [0.093, 0.072, 0.314]
 
@@ -81,8 +85,8 @@ def test_imdb_has_the_lengths_of_keras() -> None:
 
     Train and validation together are its train split.
     """
-    corpus = load_corpus("imdb", tokeniser="keras")
+    corpus = load_corpus("imdb")
     both = (corpus.train, corpus.validation)
-    lengths = np.concatenate([d.token_numbers.lengths for d in both]) + 1
+    lengths = np.concatenate([counts_of(d, Tokenizer("keras")) for d in both]) + 1
     assert (lengths.min(), lengths.max(), len(lengths)) == (11, 2494, 25_000)
     assert lengths.mean() == pytest.approx(238.71364, abs=1e-9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import verax
 from support.errors import raises
-from verax.corpora import Tokeniser
+from verax.corpora import Tokenizer
 from verax.corpora.redacting import COVER, covered_words, patterns_of
 
 TEXTS = [
@@ -30,7 +30,7 @@ def test_every_letter_of_a_match_is_in_a_covered_word_and_no_other_word_is(
 ) -> None:
     """By hand: the letters of all matches, of the text and of each word alone."""
     (compiled,) = patterns_of(pattern)
-    places = Tokeniser().spans(text)
+    places = Tokenizer().spans(text)
     matched = np.zeros(len(text), dtype=bool)
     for match in compiled.finditer(text):
         matched[match.start() : match.end()] = True

@@ -12,7 +12,7 @@ from support.internals import FIXED, reviews_file
 from verax.corpora import Corpus, load_corpus
 
 SIZES = {"rotten_tomatoes": (6_824, 852, 854), "imdb_reviews": (20_000, 2_500, 2_500)}
-FINGERPRINTS = {"rotten_tomatoes": "6bb39cbb8641178f", "imdb_reviews": "7248e8db1ef5c0e7"}
+FINGERPRINTS = {"rotten_tomatoes": "782c24c3db32f431", "imdb_reviews": "c95df10240cf4850"}
 IDS = {
     "rotten_tomatoes": ("f3881e5827d97d8d", "645db852822f5597", "bd086e8613261c5e"),
     "imdb_reviews": ("21c4a27c1dc90ea8", "e036366dbf936971", "32f0fdca9c0c266a"),

@@ -11,17 +11,13 @@ import numpy as np
 import pytest
 
 from support.errors import raises
-from support.internals import Lexicon
-from verax.corpora import UNK, Documents, Tokeniser, Vocabulary
+from verax.corpora import UNK, TokenizedTexts, Tokenizer, Vocabulary
 from verax.corpora import vectors as kept_in
 from verax.corpora.vectors import WordVectors, read_vectors, train_vectors
 
 
-def documents(texts: list[str]) -> Documents:
-    n = len(texts)
-    tokeniser = Tokeniser("tokens")
-    lists = [text.split("|") for text in texts]
-    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokeniser, Lexicon(), lists)
+def documents(texts: list[str]) -> TokenizedTexts:
+    return TokenizedTexts([text.split("|") for text in texts], Tokenizer("whitespace"))
 
 
 TRAIN = documents(["good|film|.", "good|bad|. . .|rare"])
@@ -143,7 +139,7 @@ def test_what_was_read_is_kept_and_a_changed_file_is_noticed(tmp_path: Path) -> 
             lines += 1
             yield value
 
-    def again(vocabulary: Vocabulary = VOCABULARY, train: Documents = TRAIN) -> WordVectors:
+    def again(vocabulary: Vocabulary = VOCABULARY, train: TokenizedTexts = TRAIN) -> WordVectors:
         return read_vectors(path, vocabulary, train, count)
 
     path.write_text(GLOVE)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from support.errors import raises
-from support.internals import Lexicon
-from verax.corpora import SPECIALS, UNK, Documents, Tokeniser, Vocabulary
+from verax.corpora import SPECIALS, UNK, TokenizedTexts, Tokenizer, Vocabulary
 
 
-def documents(texts: list[str], lexicon: Lexicon | None = None) -> Documents:
-    n = len(texts)
-    lexicon = Lexicon() if lexicon is None else lexicon
-    tokeniser = Tokeniser("whitespace")
-    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokeniser, lexicon)
+def documents(texts: list[str]) -> TokenizedTexts:
+    return TokenizedTexts(texts, Tokenizer("whitespace"))
 
 
 TRAIN = documents(["b b b a", "a c c", "d <pad>"])
@@ -41,23 +35,22 @@ def test_max_size_keeps_the_most_frequent() -> None:
 
 def test_words_of_other_splits_stay_unknown() -> None:
     train = documents(["a b"])
-    test = documents(["z z a"], train.lexicon)
-    numbers = test.token_numbers
+    test = documents(["z z a"])
     vocabulary = Vocabulary.of(train)
     assert vocabulary.words == ("a", "b")
-    assert vocabulary.encode(numbers, test.lexicon).values.tolist() == [UNK, UNK, 4]
+    assert vocabulary.encode(test).values.tolist() == [UNK, UNK, 4]
 
 
 def test_a_special_token_in_a_text_is_an_ordinary_word() -> None:
     vocabulary = Vocabulary.of(TRAIN)
-    encoded = vocabulary.encode(TRAIN.token_numbers, TRAIN.lexicon)
+    encoded = vocabulary.encode(TRAIN)
     assert encoded[2].tolist() == [vocabulary.rows["d"], vocabulary.rows["<pad>"]]
     assert vocabulary.rows["<pad>"] >= len(SPECIALS)
 
 
 def test_encoding_keeps_lengths_and_words() -> None:
     vocabulary = Vocabulary.of(TRAIN)
-    encoded = vocabulary.encode(TRAIN.token_numbers, TRAIN.lexicon)
+    encoded = vocabulary.encode(TRAIN)
     assert [" ".join(map(vocabulary.text, row)) for row in encoded] == TRAIN.texts
 
 

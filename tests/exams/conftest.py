@@ -19,7 +19,7 @@ def few(planted: verax.Corpus) -> verax.Corpus:
 @pytest.fixture(scope="session")
 def sst() -> verax.Corpus:
     return verax.load_corpus(
-        "sst", text_column="text_jw", tokeniser="whitespace", min_length=6, limit=800
+        "sst", text_column="text_jw", tokenizer="whitespace", min_words=6, limit=800
     )
 
 

@@ -17,7 +17,7 @@ def gather(
     model: AttentionClassifier, documents: object, max_tokens: int = 10**5, **options: object
 ) -> Occurrences:
     settings = {"words": 15, "by": "frequent", "limit": 10**6, "seed": 0, **options}
-    encoded = model.read(documents)  # type: ignore[arg-type]
+    encoded = model.encode(documents)  # type: ignore[arg-type]
     found = Occurrences(encoded, **settings)  # type: ignore[arg-type]
     for trace in model.traces(encoded, max_tokens):
         found.see(trace)

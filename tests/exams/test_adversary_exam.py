@@ -113,7 +113,7 @@ def test_the_median_of_permutations(make_model: Make, planted: verax.Corpus) -> 
     model = make_model(projection="sparsemax")
     found = verax.examine(model, planted, "adversary", permutation_test=16, seed=3, epsilons="0.1")
     medians = per_document(found, "adversary_instances")["permuted"]
-    encoded = model.read(planted.test)
+    encoded = model.encode(planted.test)
     for trace in model.traces(encoded):
         orders = permuted(trace.weights, trace.mask, trace.batch.row_index, 3, 16)
         logits = (orders.double() * trace.item_logits.double().squeeze(-1)).sum(-1)

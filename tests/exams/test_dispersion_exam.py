@@ -16,7 +16,7 @@ from scipy import stats
 from summaries import numbers
 
 import verax
-from support.documents import corpus_of, per_document
+from support.documents import corpus_of, counts_of, per_document
 from support.errors import raises
 from support.internals import DISPERSION_REASONS as REASONS
 from support.internals import DispersionExam, DispersionOptions, spread
@@ -408,7 +408,7 @@ def test_items_that_nothing_moves_are_counted(make_model: Make, few: verax.Corpu
         for name, parameter in model.encoder.named_parameters():
             parameter.fill_(-1.0 if name.endswith("bias") else 0.0)
     verdict = verax.examine(model, few, "dispersion", influence="both")
-    words = few.test.token_numbers.lengths
+    words = counts_of(few.test)
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
         found = on_items(verdict, kind)
         assert found["zero"].tolist() == words.tolist()

@@ -15,7 +15,7 @@ import verax
 from support.documents import per_document
 from support.errors import raises
 from support.internals import Lexicon
-from verax.corpora import Corpus, Documents, Tokeniser, Vocabulary
+from verax.corpora import Corpus, Documents, Tokenizer, Vocabulary
 from verax.exams.authoring import wide
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
@@ -47,7 +47,7 @@ def look_up_model() -> AttentionClassifier:
     options = ModelOptions(
         encoder="none", attention="dot", embedding_size=3, head="softmax", boundaries=False
     ).resolved(2)
-    model = make_classifier(options, Vocabulary(list(WORDS)), ["no", "yes"], Tokeniser())
+    model = make_classifier(options, Vocabulary(list(WORDS)), ["no", "yes"], Tokenizer())
     with torch.no_grad():
         for word, (weight, gap) in WORDS.items():
             row = model.vocabulary.rows[word]
@@ -64,7 +64,7 @@ def corpus_of(texts: list[str], classes: list[str]) -> Corpus:
     lexicon = Lexicon()
     labels = np.zeros(len(texts), dtype=np.int64)
     labels[-1] = 1
-    split = Documents(texts, labels, np.arange(10, 10 + len(texts)), Tokeniser(), lexicon)
+    split = Documents(texts, labels, np.arange(10, 10 + len(texts)), Tokenizer(), lexicon)
     return Corpus("by hand", classes, split, split, split)
 
 

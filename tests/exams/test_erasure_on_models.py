@@ -13,7 +13,7 @@ from summaries import numbers
 from torch import nn
 
 import verax
-from support.documents import per_document
+from support.documents import marked_in, per_document
 from support.errors import raises
 from verax.corpora import Corpus
 from verax.functional import minimal_flip_sets
@@ -96,7 +96,7 @@ def test_without_an_encoder_the_minimal_set_lies_inside_the_planted_evidence(
     model = verax.train(corpus, encoder="none", boundaries=False, seed=0, **training)
     assert model.record["test"]["accuracy"] > 0.95
     inside = flips = 0
-    rationales = corpus.test.rationales
+    rationales = marked_in(corpus.test)
     assert rationales is not None
     place = {int(i): n for n, i in enumerate(corpus.test.ids)}
     for trace in model.traces(corpus.test):

@@ -22,7 +22,7 @@ from summaries import numbers
 from torch import Tensor
 
 import verax
-from support.documents import corpus_of
+from support.documents import corpus_of, tokens_of
 from support.errors import raises
 from support.internals import INFORMATION_CLUSTER
 from verax.exams import load_verdict
@@ -197,7 +197,7 @@ def test_tying_brings_states_to_their_words(planted: verax.Corpus) -> None:
 def test_words_that_share_a_vector_count_as_one(planted: verax.Corpus, make_model: Make) -> None:
     """Two words at zero, as those without a pretrained vector: nothing could tell them apart."""
     model = make_model(encoder="none")
-    counts = Counter(w for text in planted.test.tokens for w in text)
+    counts = Counter(w for text in tokens_of(planted.test) for w in text)
     with torch.no_grad():
         for word in ("w0", "w1"):
             model.embedding.weight[model.vocabulary.rows[word]] = 0

@@ -14,6 +14,7 @@ from scipy import stats
 from torch import Tensor
 
 import verax
+from support.documents import tokens_of
 from support.internals import PRIVATE_SLOTS, Occurrences, choose_words
 from support.models import look_up_model
 from verax.corpora import SPECIALS
@@ -106,7 +107,7 @@ def test_states_are_those_of_the_chosen_words_in_order_of_the_split(
 ) -> None:
     """The 15 most frequent of the split, whatever is read together with what."""
     model = make_model(**slot)
-    texts = few.test.tokens
+    texts = tokens_of(few.test)
     counts = Counter(word for text in texts for word in text if word in model.vocabulary.rows)
     rows = model.vocabulary.rows
     ranked = sorted(counts, key=lambda word: (-counts[word], rows[word]))
@@ -143,7 +144,7 @@ def test_at_most_so_many_drawn_by_the_seed(
 
 def test_a_limit_takes_every_occurrence_as_likely() -> None:
     model = look_up_model({"a": (0.0, 0.0), "b": (0.0, 1.0)})
-    encoded = model.read([["a", "b", "a", "a", "b", "a", "b", "a"]])
+    encoded = model.encode([["a", "b", "a", "a", "b", "a", "b", "a"]])
     taken = np.zeros(8)
     for seed in range(2_000):
         slots = getattr(Occurrences(encoded, 2, "frequent", 3, seed), PRIVATE_SLOTS).numpy()
@@ -156,7 +157,7 @@ def test_a_limit_takes_every_occurrence_as_likely() -> None:
 def test_specials_are_no_words(make_model: Make, planted: verax.Corpus, by: str) -> None:
     """Half of the text is unknown, and SOS and EOS are in every document: none is ever asked."""
     model = make_model()
-    texts = [["never", "heard", *words[:4], "of"] for words in planted.test.tokens]
+    texts = [["never", "heard", *words[:4], "of"] for words in tokens_of(planted.test)]
     found = gather(model, texts, words=10**4, by=by)
     assert found.words.min() >= len(SPECIALS)
     assert len(found.words) == sum(w in model.vocabulary.rows for text in texts for w in text)

@@ -14,7 +14,7 @@ import torch
 from sklearn.metrics import average_precision_score, f1_score
 
 import verax
-from support.documents import per_document
+from support.documents import marked_in, per_document, tokens_of
 from support.errors import raises
 from support.internals import BASELINES, GROUND_TRUTH, OF_DOCUMENTS, PEOPLE, Models, direction_of
 from support.internals import PLAUSIBILITY_REASONS as REASONS
@@ -54,10 +54,10 @@ def test_ones_own_ranking_by_scikit_learn(verdict: verax.Verdict, planted: verax
     """Words by their length: AUPRC of each document, and F1 of as many as are marked."""
     table = ranking(verdict, "letters")
     documents = planted.test
-    assert documents.rationales is not None
+    assert marked_in(documents) is not None
     for row, number in enumerate(documents.ids.tolist()):
-        marks = documents.rationales[row].astype(bool)
-        lengths = np.array([len(word) for word in documents.tokens[row]])
+        marks = marked_in(documents)[row].astype(bool)
+        lengths = np.array([len(word) for word in tokens_of(documents)[row]])
         expected = average_precision_score(marks, lengths)
         assert table.loc[number, "auprc"] == pytest.approx(expected)
         first = np.argsort(-lengths, kind="stable")[: marks.sum()]
@@ -67,9 +67,9 @@ def test_ones_own_ranking_by_scikit_learn(verdict: verax.Verdict, planted: verax
 
 def test_baselines_know_rarity_and_place(verdict: verax.Verdict, planted: verax.Corpus) -> None:
     documents = planted.test
-    assert documents.rationales is not None
+    assert marked_in(documents) is not None
     counts = np.bincount(planted.train.token_numbers.values, minlength=len(planted.train.lexicon))
-    marks = documents.rationales[0].astype(bool)
+    marks = marked_in(documents)[0].astype(bool)
     number = int(documents.ids[0])
     numbers = documents.token_numbers[0]
     expected = {
@@ -104,8 +104,8 @@ def test_chance_is_what_random_rankings_have_on_average(
 def test_an_importance_equal_to_the_marks_is_perfect(
     make_model: Make, planted: verax.Corpus
 ) -> None:
-    assert planted.test.rationales is not None
-    marks = [row.astype(float) for row in planted.test.rationales]
+    assert marked_in(planted.test) is not None
+    marks = [row.astype(float) for row in marked_in(planted.test)]
     flat = [np.full(len(row), 0.25) for row in marks]
     own = {"marks": marks, "flat": flat}
     model = make_model(encoder="none")
@@ -131,7 +131,7 @@ def test_marks_and_spans_give_the_same_tables(make_model: Make, planted: verax.C
     model = make_model(encoder="none")
     expected = None
     for tables in (frames, spans, twice):
-        corpus = verax.load_corpus(tables, tokeniser="tokens")
+        corpus = verax.load_corpus(tables, tokens_column="tokens")
         found = verax.examine(model, corpus, "plausibility")
         expected = found if expected is None else expected
         pd.testing.assert_frame_equal(found.tables["plausibility"], expected.tables["plausibility"])
@@ -201,7 +201,7 @@ def test_without_marks_it_does_not_apply(make_model: Make, planted: verax.Corpus
     model = make_model()
     frames = {s: d.to_frame(planted.classes) for s, d in planted.splits.items()}
     bare = verax.load_corpus(
-        {s: f.drop(columns="rationale") for s, f in frames.items()}, tokeniser="tokens"
+        {s: f.drop(columns="rationale") for s, f in frames.items()}, tokenizer="tokens"
     )
     with raises("exam.not-applicable", "plausibility"):
         verax.examine(model, bare, "plausibility")
@@ -262,8 +262,8 @@ def test_words_of_sentences_and_boundaries(
     hierarchical: bool, make_model: Make, planted: verax.Corpus
 ) -> None:
     """Marks lie under the right words, whatever the model reads around them."""
-    assert planted.test.rationales is not None
-    marks = [row.astype(float) for row in planted.test.rationales]
+    assert marked_in(planted.test) is not None
+    marks = [row.astype(float) for row in marked_in(planted.test)]
     for sizes in ({"encoder": "conv"}, {"encoder": "none", "boundaries": not hierarchical}):
         model = make_model(hierarchical=hierarchical, **sizes)
         how: dict[str, Any] = {"importances": {"marks": marks}, "max_tokens": 200}

@@ -18,7 +18,7 @@ from summaries import numbers
 from torch import Tensor, nn
 
 import verax
-from support.documents import corpus_of, per_document
+from support.documents import corpus_of, per_document, tokens_of
 from support.errors import raises
 from support.internals import ReplacementExam, ReplacementOptions
 from support.internals import replacement_summarise as summarise
@@ -214,7 +214,7 @@ def test_decisions_are_the_models_own_with_its_weights_replaced(
     kinds, measures = ("trained", "uniform", "permuted"), ("decision", "survived", "tvd")
     found = {k: {m: decided(verdict, k, m) for m in measures} for k in kinds}
     assert 0 < found["permuted"]["survived"].to_numpy().mean() < 1
-    for place, text in enumerate(corpus.test.tokens):
+    for place, text in enumerate(tokens_of(corpus.test)):
         trace = model.trace([text])
         n = int(trace.mask.sum())
         draws = permuted(trace.weights, trace.mask, torch.tensor([place]), 5, 3)
@@ -232,7 +232,7 @@ def test_decisions_are_the_models_own_with_its_weights_replaced(
             assert tvd == pytest.approx(float((new - own).abs().sum()) / 2, abs=1e-6)
     instances = per_document(verdict, "replacement_instances")
     assert instances["classes"].unique().tolist() == [slot.get("classes", 2)]
-    items = model.trace(corpus.test.tokens).mask.sum(-1)
+    items = model.trace(tokens_of(corpus.test)).mask.sum(-1)
     assert instances["items"].tolist() == items.tolist()
     assert instances["label"].tolist() == corpus.test.labels.tolist()
     right = decided(verdict, "trained")[0].to_numpy() == corpus.test.labels

@@ -18,12 +18,12 @@ from summaries import numbers
 from torch import Tensor, nn
 
 import verax
-from support.documents import corpus_of, per_document
+from support.documents import corpus_of, per_document, tokens_of
 from support.errors import raises
 from support.internals import SingleTokenExam, SingleTokenOptions, alone
 from support.internals import single_token_summarise as summarise
 from support.models import look_up_model
-from verax.corpora import Tokeniser
+from verax.corpora import Tokenizer
 from verax.exams import load_verdict, token_curves
 from verax.exams.authoring import wide
 from verax.models import AttentionClassifier
@@ -162,7 +162,7 @@ def test_each_item_is_put_to_the_head_alone(
     corpus = replace(planted, test=planted.test.take(np.arange(12)))
     verdict = verax.examine(model, corpus, "single_token")
     found = per_document(verdict, "single_token")
-    for place, text in enumerate(corpus.test.tokens):
+    for place, text in enumerate(tokens_of(corpus.test)):
         trace = model.trace([text])
         items = 3 if slot.get("hierarchical") else len(text)
         first = 0 if slot.get("hierarchical") else 1
@@ -291,7 +291,7 @@ def test_p_is_what_the_head_says_of_that_item(
     if curved:
         torch.manual_seed(2)
         model.head = Curved(12, model.head.linear.out_features)  # type: ignore[assignment]
-    words = model.tokeniser(TEXT)
+    words = model.word_tokenizer(TEXT)
     texts, first = words, 1
     if slot.get("hierarchical"):
         stop = words.index(".") + 1
@@ -330,7 +330,7 @@ def test_several_models_share_the_axis_and_the_first_ones_class(make_model: Make
     for name, model in models.items():
         own = found[found["model"] == name].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, token_curves({name: model}, TEXT, of="1"))
-        assert own["item"].tolist() == list(range(len(model.tokeniser(TEXT))))
+        assert own["item"].tolist() == list(range(len(model.word_tokenizer(TEXT))))
 
 
 def test_classes_are_matched_by_name() -> None:
@@ -346,7 +346,7 @@ def test_classes_are_matched_by_name() -> None:
 def test_what_cannot_be_drawn(make_model: Make) -> None:
     flat, tall = make_model(), make_model(hierarchical=True)
     by_signs = make_model()
-    by_signs.tokeniser = Tokeniser("words")  # unheard - of
+    by_signs.word_tokenizer = Tokenizer("words")  # unheard - of
     with raises("option.empty"):
         token_curves({}, TEXT)
     with raises("model.unknown-class", "b", "yse", "yes") as error:

@@ -50,7 +50,7 @@ def mixed(planted: verax.Corpus) -> verax.Corpus:
         text if n % 3 else " ".join(text.split()[: 4 + n]) for n, text in enumerate(test.texts)
     ]
     ids = np.random.default_rng(0).permutation(np.arange(100, 200))[:20]
-    test = type(test)(texts, test.labels, ids, test.tokeniser, test.lexicon)
+    test = type(test)(texts, test.labels, ids, test.word_tokenizer, test.lexicon)
     return replace(planted, test=test)
 
 

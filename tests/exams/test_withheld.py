@@ -24,6 +24,7 @@ from made_up_summaries import (
     token_alone,
     verdict,
 )
+from support.documents import tokens_of
 from support.internals import OVER_SEEDS as SEEDS
 from support.internals import limit_versions as versions
 from verax.cli import main
@@ -179,9 +180,9 @@ def test_decisions_without_labels_are_those_of_the_model(
     make_model: Callable[..., verax.AttentionClassifier], planted: verax.Corpus
 ) -> None:
     model = make_model()
-    frame = pd.DataFrame({"tokens": list(planted.train.tokens)})
+    frame = pd.DataFrame({"tokens": list(tokens_of(planted.train))})
     found = verax.examine(model, frame, ["replacement"], "all").manifest["without_labels"]
-    decided = model.predict(planted.train.tokens, progress=False)
+    decided = model.predict(tokens_of(planted.train), progress=False)
     counts = decided["label"].astype(str).value_counts()
     assert found["decisions"] == {name: counts.get(name, 0) for name in model.classes}
     assert found["confidence"] == pytest.approx(
@@ -242,7 +243,7 @@ def test_a_check_of_a_build_does_not_pass_without_a_verdict(
 ) -> None:
     """Neither 24 documents nor 300 decided at random are a reason to let a build pass."""
     make_model().save(tmp_path / "model")
-    rows = zip(planted.train.tokens, planted.train.labels, strict=True)
+    rows = zip(tokens_of(planted.train), planted.train.labels, strict=True)
     lines = [json.dumps({"tokens": list(tokens), "label": str(label)}) for tokens, label in rows]
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(lines[: 24 if few else 200]), encoding="utf-8")

@@ -45,4 +45,4 @@ def reviews() -> verax.Corpus:
     frame = [f"{start} {end}" for start in starts for end in ends]
     texts = [*frame, *(f"{text} and unwatchable" for text in frame)]
     labels = [f"LABEL_{len(text) % 2}" for text in texts]
-    return verax.load_corpus((texts, labels), tokeniser="as-written", lowercase=False)
+    return verax.load_corpus((texts, labels), tokenizer="as-written", lowercase=False)

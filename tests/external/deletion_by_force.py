@@ -54,7 +54,7 @@ def decided_without(model: Any, words: list[str], operator: str) -> dict[tuple[i
 def logits_of_bert(
     model: Any, words: list[str], gone: tuple[int, ...], operator: str
 ) -> torch.Tensor:
-    """(1, classes): what a Transformer says without some words, by its library's tokeniser."""
+    """(1, classes): what a Transformer says without some words, by its library's tokenizer."""
     tokenizer = model.reader.tokenizer
     kept = [w for k, w in enumerate(words) if operator != "delete" or k not in gone]
     pieces = tokenizer(kept, is_split_into_words=True, return_tensors="pt")
@@ -96,6 +96,6 @@ def corpus_of(model: Any, texts: list[str]) -> verax.Corpus:
     """Texts as a corpus that the model reads; single words, set aside, fill its splits."""
     texts = [*texts, *(f"w{k}" for k in range(30))]
     labels = [model.classes[k % len(model.classes)] for k in range(len(texts))]
-    how = model.tokeniser
+    how = model.word_tokenizer
     read: Any = [text.split() for text in texts] if how.kind == "tokens" else texts
-    return verax.load_corpus((read, labels), tokeniser=how.kind, lowercase=how.lowercase)
+    return verax.load_corpus((read, labels), tokenizer=how.kind, lowercase=how.lowercase)

@@ -58,7 +58,7 @@ def by_word(pieces: Array, word: Any, how: Callable[[Array], float] = np.sum) ->
 
 
 def word_of(model: TransformerClassifier, text: str) -> Any:
-    return model.read([text]).pieces.word[0]
+    return model.encode([text]).pieces.word[0]
 
 
 def scores_of(name: str, model: TransformerClassifier, text: str, **more: Any) -> Array:

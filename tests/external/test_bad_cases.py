@@ -254,13 +254,13 @@ def test_texts_that_are_too_long_are_counted(
 ) -> None:
     classifier = make_classifier(how={"max_length": 8})
     texts = ["the film was good", "the film was very good and the plot was not", "bad"]
-    read = classifier.read(texts)
+    read = classifier.encode(texts)
     assert (read.cut_at, read.cut_texts) == (8, 1)
     assert [len(words) for words in read.words] == [4, 6, 1]
     assert read.words[1] == texts[1].split()[:6]
     assert np.allclose(classifier.logits([texts[1]]), classifier.logits([" ".join(read.words[1])]))
     verdict = verax.examine(classifier, reviews, counting, "all")
-    whole = make_classifier().read(reviews.documents("all"))
+    whole = make_classifier().encode(reviews.documents("all"))
     cut = int((whole.lengths > 8).sum())
     assert 0 < cut < len(whole)
     assert (verdict.manifest["cut_at"], verdict.manifest["cut_texts"]) == (8, cut)
@@ -270,7 +270,7 @@ def test_texts_that_are_too_long_are_counted(
 def test_classes_that_do_not_match_are_refused(bert: TransformerClassifier, counting: str) -> None:
     texts = [f"{word} film {number}" for number in range(20) for word in ("good", "bad")]
     source = (texts, ["yes", "no"] * 20)
-    corpus = verax.load_corpus(source, tokeniser="as-written", lowercase=False)
+    corpus = verax.load_corpus(source, tokenizer="as-written", lowercase=False)
     with raises("corpus.unknown-class"):
         verax.examine(bert, corpus, counting)
 
@@ -281,7 +281,7 @@ def test_sentence_pairs_by_a_separator(tokenizer: Any) -> None:
     model = make_model("Bert")
     classifier = verax.from_transformers(model, tokenizer, separator="|")
     text = "the plot was good | the film is bad"
-    read = classifier.read([text])
+    read = classifier.encode([text])
     pair = tokenizer(*text.split("|"))
     assert read.pieces.input_ids[0].tolist() == pair["input_ids"]
     assert read.pieces.more["token_type_ids"][0].tolist() == pair["token_type_ids"]

@@ -74,7 +74,7 @@ class Predicting(ExternalClassifier):
     fingerprint = ""
 
     def __init__(self, other: TransformerClassifier) -> None:
-        super().__init__(other.classes, other.tokeniser)
+        super().__init__(other.classes, other.word_tokenizer)
         self.other = other
 
     def describe(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def test_the_order_of_documents_changes_nothing(
     documents = reviews.documents("all")
     turned = verax.load_corpus(
         (documents.texts[20::-1], [reviews.classes[k] for k in documents.labels[20::-1]]),
-        tokeniser="as-written",
+        tokenizer="as-written",
         lowercase=False,
     )
     how: dict[str, Any] = {"importances": OWN, "max_tokens": 200, **CHOSEN}
@@ -293,7 +293,7 @@ def test_a_model_of_ours_takes_it_when_it_is_named(
 def by_hand(ours: Any, text: str, ranking: str) -> float:
     """The first size at which a model of ours changes its mind, words cut from its token list."""
     trace = ours.trace([text])
-    words = ours.tokeniser(text)
+    words = ours.word_tokenizer(text)
     scores = score(ranking, ours, trace, signed=True)[0][trace.batch.words[0]]
     order = sorted(range(len(words)), key=lambda k: (-float(scores[k]), k))
     cut = [[w for k, w in enumerate(words) if k not in order[:n]] for n in range(len(words))]

@@ -29,7 +29,7 @@ def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
     texts = ["w1 w2 good0_1 w3 w4", "w5 good1_2", "w7 w8 w9"]
     many = [f"{text} w{n}" for n in range(12) for text in texts]
     corpus = verax.load_corpus(
-        (many, ["a", "b", "a"] * 12), tokeniser="whitespace", lowercase=False
+        (many, ["a", "b", "a"] * 12), tokenizer="whitespace", lowercase=False
     )
     ours = untrained(corpus, encoder="bilstm", boundaries=False)
 

@@ -90,7 +90,7 @@ def test_the_last_layer_is_what_any_model_has(verdict: verax.Verdict) -> None:
 
 def test_words_are_alike_that_are_read_as_the_same_pieces(bert: TransformerClassifier) -> None:
     """In small letters or large; `bads` is another word than `bad`, and `dull`, than both."""
-    read = bert.read(["Bad bads dull", "bad Bads unwatchable"])
+    read = bert.encode(["Bad bads dull", "bad Bads unwatchable"])
     split = word_types(read)
     assert split.types.tolist() == [0, 1, 2, 0, 1, 3]
     assert split.documents.tolist() == [0, 0, 0, 1, 1, 1]

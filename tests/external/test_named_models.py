@@ -202,7 +202,7 @@ def test_two_kinds_of_model_are_compared_where_both_have_numbers(
     assert (table[table["note"].str.startswith("only ")]["judged"] == "").all()
     assert "only mine has some numbers of these exams" in str(comparison)
     theirs = verax.examine(bert, reviews, ["replacement"], split="train")
-    side = {"mine": verdict, "theirs": theirs}  # each read the same texts by its own tokeniser
+    side = {"mine": verdict, "theirs": theirs}  # each read the same texts by its own tokenizer
     assert "replacement.uniform.survival" in set(
         verax.compare(side, split="train").values().measure
     )

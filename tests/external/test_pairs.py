@@ -119,4 +119,4 @@ def test_texts_cut_on_the_left_are_refused(pairing: Any) -> None:
         pairing.truncation_side = "right"
     classifier = verax.from_transformers(make_model("Bert"), pairing, max_length=8)
     assert classifier.predict([fits]).equals(before)
-    assert classifier.read([LONG]).cut_texts == 1
+    assert classifier.encode([LONG]).cut_texts == 1

@@ -9,7 +9,7 @@ from verax import TransformerClassifier
 
 
 def test_every_piece_lies_in_its_word(bert: TransformerClassifier, texts: list[str]) -> None:
-    read = bert.read(texts)
+    read = bert.encode(texts)
     for text, spans, ids, words in zip(
         read.texts, read.spans, read.pieces.input_ids, read.pieces.word, strict=True
     ):

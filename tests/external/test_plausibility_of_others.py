@@ -32,7 +32,7 @@ def corpus() -> verax.Corpus:
     ]
     labels = [f"LABEL_{number % 2}" for number in range(len(TEXTS))]
     table = pd.DataFrame({"text": TEXTS, "label": labels, "rationale": spans})
-    return verax.load_corpus(dict.fromkeys(SPLITS, table), tokeniser="as-written", lowercase=False)
+    return verax.load_corpus(dict.fromkeys(SPLITS, table), tokenizer="as-written", lowercase=False)
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_words_that_are_cut_off_are_not_asked_about(
     short = make_classifier(how={"max_length": 6})
     verdict = verax.examine(short, corpus, "plausibility", rankings="attention", progress=False)
     instances = per_document(verdict, "plausibility_instances")
-    read = short.read(corpus.test)
+    read = short.encode(corpus.test)
     assert instances["words"].tolist() == [len(spans) for spans in read.spans]
     assert instances["words"].max() < 6
     marked = [sum(word == MARKED for word in words) for words in read.words]

@@ -157,7 +157,7 @@ def test_a_pooled_model_is_asked_about_texts_cut_by_hand() -> None:
     verdict = verax.examine(ours, corpus, **how)
     for id in dict.fromkeys(verdict.tables["sufficiency"]["id"]):
         text = corpus.test.texts[int(np.flatnonzero(corpus.test.ids == id)[0])]
-        words = ours.tokeniser(text)
+        words = ours.word_tokenizer(text)
         trace = ours.trace([text])
         scores = score("gradient", ours, trace, signed=True)[0][trace.batch.words[0]]
         order = sorted(range(len(words)), key=lambda k: (-float(scores[k]), k))

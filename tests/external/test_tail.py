@@ -79,5 +79,5 @@ def test_a_budget_bounds_pieces_and_weights(bert: TransformerClassifier) -> None
     rows = bert.rows_within(width, tokens * width, kept_layers=layers * width)
     assert bert.heads * width**2 * rows * layers * width <= held * width
     assert bert.heads * width**2 * (rows + 1) * layers * width > held * width
-    read = bert.read(["the film was " * 12, "good", "bad"])
+    read = bert.encode(["the film was " * 12, "good", "bad"])
     assert sorted(row for rows in bert.batches(read, 4) for row in rows) == [0, 1, 2]

@@ -40,5 +40,5 @@ def test_a_transformers_longest_texts_are_left_out_first(
     documents = reviews.documents("all")
     assert 0 < left["documents"] == len(documents) - len(ids)
     ordered = documents.ids if len(set(documents.ids)) == len(documents) else range(len(documents))
-    pieces = dict(zip(ordered, bert.read(documents).lengths, strict=True))
+    pieces = dict(zip(ordered, bert.encode(documents).lengths, strict=True))
     assert max(pieces[i] for i in ids) <= min(n for i, n in pieces.items() if i not in ids)

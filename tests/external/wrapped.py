@@ -21,7 +21,7 @@ def untrained(corpus: verax.Corpus, seed: int = 0, **options: Any) -> AttentionC
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         vocabulary = Vocabulary.of(corpus.train)
-        model = make_classifier(resolved, vocabulary, corpus.classes, corpus.tokeniser)
+        model = make_classifier(resolved, vocabulary, corpus.classes, corpus.word_tokenizer)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(3)
@@ -62,8 +62,8 @@ def wrapped(ours: AttentionClassifier, how: str = "parts", **more: Any) -> Poole
         "vocabulary": ours.vocabulary.rows,
         "classes": ours.classes,
         "unknown": 1,
-        "words": ours.tokeniser.kind,
-        "lowercase": ours.tokeniser.lowercase,
+        "words": ours.word_tokenizer.kind,
+        "lowercase": ours.word_tokenizer.lowercase,
         "logits": logits,
     }
     return verax.from_pooled(ours, **{**parts, **more})

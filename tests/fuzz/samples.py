@@ -99,7 +99,7 @@ def content_of(kind: str, folder: Path) -> dict[str, Any]:
 def flat_model(model: verax.AttentionClassifier) -> dict[str, Any]:
     flat = {"vocabulary": list(model.vocabulary.words), "classes": list(model.classes)}
     flat |= _flat("model", model.describe())
-    flat |= _flat("tokeniser", vars(model.tokeniser))
+    flat |= _flat("tokenizer", vars(model.word_tokenizer))
     flat |= _flat("", dict(model.record))
     flat |= _columns("history", model.history)
     return flat | {f"weights/{n}": v.tolist() for n, v in model.state_dict().items()}

@@ -38,6 +38,7 @@ import verax
 from golden import frozen as golden
 from golden.small_models import SmallModule
 from support.documents import COLUMNS
+from verax.corpora import tokenize
 
 OLDER = {
     "plain": {
@@ -179,11 +180,11 @@ def make_models() -> None:
 
 
 def make_module(case: str, classes: int, corpus: verax.Corpus) -> None:
-    words = ["<pad>", "<unk>", *sorted({w for words in corpus.train.tokens for w in words})]
+    words = ["<pad>", "<unk>", *sorted({w for words in _words(corpus) for w in words})]
     places = {word: row for row, word in enumerate(words)}
     torch.manual_seed(2)
     module = SmallModule(len(words), classes)
-    texts = [torch.tensor([places[word] for word in text]) for text in corpus.train.tokens]
+    texts = [torch.tensor([places[word] for word in text]) for text in _words(corpus)]
     rows = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True)
     fit(module, corpus, 0.03, lambda: module(rows, rows > 0))
     golden.save_weights(case, module.state_dict(), words)
@@ -193,7 +194,7 @@ def make_function(case: str, corpus: verax.Corpus) -> None:
     """Write log-odds of words, rounded to three decimals."""
     many = len(corpus.classes)
     counts: dict[str, list[float]] = {}
-    for words, label in zip(corpus.train.tokens, corpus.train.labels.tolist(), strict=True):
+    for words, label in zip(_words(corpus), corpus.train.labels.tolist(), strict=True):
         for word in dict.fromkeys(word.lower() for word in words if word.isalpha()):
             counts.setdefault(word, [0.5] * many)[label] += 1
     weights = {
@@ -250,12 +251,16 @@ def make_transformer(case: str, kind: str, classes: int, corpus: verax.Corpus) -
     tokenizer.save_pretrained(golden.MODELS / case)
 
 
+def _words(corpus: verax.Corpus) -> list[list[str]]:
+    return tokenize(corpus.train).first(golden.LONGEST).words
+
+
 def make_tokenizer(corpus: verax.Corpus, kind: str) -> Any:
     """Return a tokenizer with a piece per frequent word and letter; encoders get a [CLS]."""
     import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    counts = Counter(word.lower() for words in corpus.train.tokens for word in words)
+    counts = Counter(word.lower() for words in _words(corpus) for word in words)
     whole = sorted(word for word, many in counts.items() if many > 3)
     letters = sorted({letter for word in counts for letter in word})
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -32,7 +32,7 @@ import verax
 from golden.small_models import SmallModule, word_sums
 from support.documents import ALL, rows_of, table_rows, verdict_rows
 from support.internals import divide, prepare, shown, variant
-from verax.corpora import Tokeniser, Vocabulary
+from verax.corpora import Tokenizer, Vocabulary, tokenize
 from verax.exams import plan
 from verax.models import ModelOptions, make_classifier
 from verax.training import TrainingOptions
@@ -72,7 +72,6 @@ KINDS = ("pooled", "hierarchical", "encoder", "decoder", "module", "function")
 LABELS = {2: "feeling", 3: "topic"}
 """Number of classes → label column of the frozen corpus."""
 CASES = [f"{kind}-{classes}" for kind in KINDS for classes in LABELS]
-WORDS = {"encoder": "as-written", "decoder": "as-written", "function": "as-written"}
 LONGEST = 32
 """Tokens read of a document; a few test documents are longer."""
 
@@ -125,15 +124,15 @@ SETS: dict[str, dict[str, Any]] = {
     "bilstm-uniform": {"projection": "uniform", "boundaries": False, "decay_attention": True},
     "bilstm-tying": {"grounding": "tying", "strength": 0.5},
     "bilstm-mlm": {"grounding": "mlm", "mask_probability": 0.3},
-    "bilstm-deep": {"layers": 2, "clip": None, "tokeniser": "whitespace"},
+    "bilstm-deep": {"layers": 2, "clip": None, "tokenizer": "whitespace"},
     "bilstm-dropout": {"dropout_embedding": 0.2, "dropout_head": 0.3},
-    "bilstm-three": {"classes": 3, "class_weight": "balanced", "tokeniser": "keras"},
+    "bilstm-three": {"classes": 3, "class_weight": "balanced", "tokenizer": "keras"},
     "bigru-concat": {"encoder": "bigru", "grounding": "concat", "initialisation": "xavier"},
     "bigru-sparsegen": {"encoder": "bigru", "projection": "sparsegen", "lam": 0.5, "classes": 3},
-    "conv": {"encoder": "conv", "amsgrad": False, "tokeniser": "digits-masked"},
+    "conv": {"encoder": "conv", "amsgrad": False, "tokenizer": "digits-masked"},
     "conv-residual": {"encoder": "conv", "grounding": "residual", "attention": "dot"},
     "mlp-entmax": {"encoder": "mlp", "projection": "entmax", "alpha": 1.2, "min_df": 2},
-    "none": {"encoder": "none", "head": "softmax", "tokeniser": "as-written", "lowercase": False},
+    "none": {"encoder": "none", "head": "softmax", "tokenizer": "as-written", "lowercase": False},
     "none-frozen": {"encoder": "none", "freeze_embeddings": True, "unit_norm": True},
     "transformer": {"encoder": "transformer", "heads": 2, "attention": "dot"},
     "transformer-prenorm": {
@@ -142,7 +141,7 @@ SETS: dict[str, dict[str, Any]] = {
         "layers": 1,
         "projection": "sparsegen",
         "lam": -2.0,
-        "tokeniser": "characters",
+        "tokenizer": "characters",
     },
     "hierarchical": {"hierarchical": True, "encoder": "bigru", "max_vocabulary": 30},
     "hierarchical-mixed": {
@@ -164,7 +163,7 @@ TEXTS = [
     "  two  blanks\tand\nlines \r\n ",
     "İstanbul STRASSE ß ﬁlm",
 ]
-"""Texts that the tokenisers split differently."""
+"""Texts that the tokenizers split differently."""
 
 STUDY: dict[str, Any] = {
     "name": "golden",
@@ -200,27 +199,19 @@ def frame() -> pd.DataFrame:
 
 
 @cache
-def corpus(
-    classes: int, tokeniser: str = "words", lowercase: bool = True, marked: bool = True
-) -> verax.Corpus:
+def corpus(classes: int, marked: bool = True) -> verax.Corpus:
     """Return the frozen documents with one of their two labels."""
     label, splits = LABELS[classes], frame().groupby("split")
     column = f"{label}_marks" if marked else "none"
     columns = ["text", label, *([column] if marked else [])]
     tables = {name: rows[columns].reset_index(drop=True) for name, rows in splits}
     more: dict[str, Any] = {"rationale_column": column} if marked else {}
-    if tokeniser != "as-written":
-        more["truncate"] = LONGEST
-    lowercase = lowercase and tokeniser != "as-written"
-    return verax.load_corpus(
-        tables, label_column=label, tokeniser=tokeniser, lowercase=lowercase, **more
-    )
+    return verax.load_corpus(tables, label_column=label, **more)
 
 
 def corpus_of(case: str) -> verax.Corpus:
     """Return the corpus on which a case is examined."""
-    kind, classes = case.rsplit("-", 1)
-    return corpus(int(classes), WORDS.get(kind, "words"))
+    return corpus(int(case.rsplit("-", 1)[1]))
 
 
 @cache
@@ -243,10 +234,8 @@ def model_of(case: str) -> Any:
         module = SmallModule(len(described["words"]), int(classes))
         module.load_state_dict(weights)
         return as_pooled(module.eval(), described["words"], names, int(classes))
-    options = ModelOptions(**SIZES, **POOLED[case]).resolved(int(classes))
-    model = make_classifier(
-        options, Vocabulary(described["words"]), names, Tokeniser("words", lowercase=True)
-    )
+    options = ModelOptions(**SIZES, **POOLED[case], max_length=LONGEST).resolved(int(classes))
+    model = make_classifier(options, Vocabulary(described["words"]), names)
     model.load_state_dict(weights)
     return model.eval()
 
@@ -258,7 +247,7 @@ def as_pooled(module: SmallModule, words: list[str], classes: list[str], many: i
         embed = {"encode": lambda rows, mask: module.encode(module.vectors(rows), mask)}
     return verax.from_pooled(
         module, vocabulary=words, classes=classes, attend=module.attend, head=module.head,
-        padding="<pad>", unknown="<unk>", **embed,
+        padding="<pad>", unknown="<unk>", max_length=LONGEST, **embed,
     )  # fmt: skip
 
 
@@ -325,7 +314,7 @@ def exam_rows(case: str) -> pd.DataFrame:
 
 
 def _words_of(model: Any, read: verax.Corpus) -> list[list[str]]:
-    return [list(words) for words in model.read(read.test).words]
+    return [list(words) for words in model.encode(read.test).words]
 
 
 def _applied(model: Any, names: list[str], own: bool) -> dict[str, str]:
@@ -345,8 +334,9 @@ def _applied(model: Any, names: list[str], own: bool) -> dict[str, str]:
 def weight_rows(name: str) -> pd.DataFrame:
     """Return all weights of an option set before and after one epoch, and the history."""
     options = dict(SETS[name])
-    classes, tokeniser = options.pop("classes", 2), options.pop("tokeniser", "words")
-    read = corpus(classes, tokeniser, options.pop("lowercase", True), marked=False)
+    read = corpus(options.pop("classes", 2), marked=False)
+    if options.get("tokenizer") != "as-written":
+        options["max_length"] = LONGEST
     options = {"hidden_size": 6, "embedding_size": 6, "epochs": 1, **options}
     parts = []
     with one_thread():
@@ -417,33 +407,35 @@ def exact() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind in ("words", "digits-masked", "characters", "keras", "whitespace", "as-written"):
         for lowercase in (True, False):
-            read, name = Tokeniser(kind, lowercase=lowercase), f"{kind}{'' if lowercase else '-as'}"
+            read, name = Tokenizer(kind, lowercase=lowercase), f"{kind}{'' if lowercase else '-as'}"
             for number, text in enumerate(TEXTS):
                 found[f"tokens/{name}/{number}"] = read(text)
                 found[f"spans/{name}/{number}"] = read.spans(text).tolist()
     for kind in ("words", "keras"):
-        read_corpus = corpus(2, kind)
+        read_corpus = corpus(2)
         for split in ("train", "validation", "test"):
             documents = read_corpus.documents(split)
-            found[f"tokens/corpus/{kind}/{split}"] = [" ".join(words) for words in documents.tokens]
-            assert documents.rationales is not None
+            texts = tokenize(documents, Tokenizer(kind)).first(LONGEST)
+            found[f"tokens/corpus/{kind}/{split}"] = [" ".join(words) for words in texts.words]
+            assert documents.marks is not None
             found[f"marks/corpus/{kind}/{split}"] = [
-                "".join(map(str, row.astype(int).tolist())) for row in documents.rationales
+                "".join(map(str, row.astype(int).tolist()))
+                for row in documents.marks.majority(texts.spans)
             ]
     for case in ("pooled-2", "hierarchical-3", "module-2"):
         model = model_of(case)
-        encoded = model.read(corpus_of(case).test)
+        encoded = model.encode(corpus_of(case).test)
         found[f"encoded/{case}"] = [row.tolist() for row in encoded.tokens]
         if encoded.sentences is not None:
             found[f"sentences/{case}"] = [row.tolist() for row in encoded.sentences]
     for case in ("encoder-2", "decoder-3"):
-        pieces = model_of(case).read(corpus_of(case).test).pieces
+        pieces = model_of(case).encode(corpus_of(case).test).pieces
         found[f"encoded/{case}"] = [row.tolist() for row in pieces.input_ids]
         found[f"words/{case}"] = [row.tolist() for row in pieces.word]
     planted = verax.load_corpus("planted", documents=24, classes=3, sentences=2, distractors=1)
     for split in ("train", "validation", "test"):
         documents = planted.documents(split)
-        found[f"planted/{split}"] = [" ".join(words) for words in documents.tokens]
+        found[f"planted/{split}"] = [" ".join(words) for words in tokenize(documents).words]
         found[f"planted/{split}/labels"] = documents.labels.tolist()
     return found
 
@@ -461,11 +453,14 @@ def cell_configurations() -> dict[str, str]:
             config = json.loads(text)
             chosen = {name: config.get(name) for name in ("model", "training", "seed", "split")}
             chosen["corpus"] = config["corpus"]["corpus"]
+            chosen["model"] = {n: v for n, v in chosen["model"].items() if n not in READING}
             chosen["exams"] = sorted(config["exams"])
             configurations[key] = json.dumps(chosen, sort_keys=True)
     return configurations
 
 
+READING = ("tokenizer", "lowercase", "max_length")
+"""Options of models that were options of corpora."""
 CLAIM_IDS = ("id", "rank", "over")
 """Ids in a claim."""
 CLAIM_NUMBERS = (

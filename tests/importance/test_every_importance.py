@@ -40,7 +40,7 @@ def test_scores_are_masked_and_leave_the_model_alone(
     model.embedding.weight.requires_grad_(False)
     before = {n: (p.clone(), p.requires_grad) for n, p in model.named_parameters()}
     modes = [module.training for module in model.modules()]
-    batch = model.read(TEXTS).batch(np.arange(4), model.device)
+    batch = model.encode(TEXTS).batch(np.arange(4), model.device)
     scores = score(name, model, batch, on)
     where = batch.words if on == "inputs" else batch.mask
     assert scores.shape == where.shape
@@ -90,7 +90,7 @@ def company(
     """A model, and its traces of all texts and of the third alone: importances share their work."""
     encoder, hierarchical = request.param
     model = make_model(3, encoder=encoder, hierarchical=hierarchical)
-    documents = model.read(TEXTS)
+    documents = model.encode(TEXTS)
     batches = [documents.batch(np.array(ids), model.device) for ids in ([0, 1, 2, 3], [2])]
     together, alone = (model.trace(batch) for batch in batches)
     return model, together, alone

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from support.errors import raises
-from verax.corpora import Tokeniser
+from verax.corpora import Tokenizer
 from verax.importance import IMPORTANCES, explain, known_names, score
 from verax.models import AttentionClassifier
 
@@ -144,9 +144,9 @@ def test_sentences_are_numbered(make_model: Make) -> None:
     assert first.tolist() == pytest.approx(trace.weights[0].tolist(), abs=1e-6)
 
 
-def test_words_are_as_the_tokeniser_has_them_known_or_not(make_model: Make) -> None:
+def test_words_are_as_the_tokenizer_has_them_known_or_not(make_model: Make) -> None:
     model = make_model()
-    model.tokeniser = Tokeniser()
+    model.word_tokenizer = Tokenizer()
     table = model.explain(["Zyx isn't W1!", "zyx <unk> ’t"], "attention")
     words = ["zyx", "is", "n't", "w1", "!", "zyx", "<", "unk", ">", "'", "t"]
     assert table["word"].tolist() == words

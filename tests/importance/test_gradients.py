@@ -71,7 +71,7 @@ def test_gradients_are_those_of_the_model_written_out(
     model = make_model(3, **slot)
     batch = _batch(model, encoded)
     embedded = model.embedding(batch.tokens).detach().requires_grad_()
-    _, items = model.encode(batch, embedded)
+    _, items = model.encode_states(batch, embedded)
     _, weights = model.attention(items, batch.mask)
     weights = weights.detach() if through == "values" else weights
     share = probabilities(model.head(pool(weights, items))).amax(-1).sum()

@@ -57,7 +57,7 @@ def own_jacobian(
     """
     model = make_model(3, hidden_size=4, embedding_size=4, heads=2, **CASES[request.param])
     trace = model.trace(TEXTS)
-    whole = jacobian(lambda x: model.encode(trace.batch, x)[1].sum(0), trace.embedded)
+    whole = jacobian(lambda x: model.encode_states(trace.batch, x)[1].sum(0), trace.embedded)
     return request.param, model, trace, whole.permute(2, 0, 1, 3, 4)
 
 
@@ -115,7 +115,7 @@ def test_a_sample_has_the_same_numbers(
 
 def test_the_sample_is_of_the_document_and_the_seed(make_model: Make) -> None:
     model = make_model()
-    encoded = model.read(TEXTS)
+    encoded = model.encode(TEXTS)
     together = model.trace(encoded.batch(np.arange(5), model.device))
     alone = model.trace(encoded.batch(np.array([3]), model.device))
     drawn = Targets.of(together, 3, seed=1)

@@ -160,7 +160,7 @@ def test_a_label_is_the_sign_of_the_logit_however_small(make_model: Make) -> Non
 
 
 @pytest.mark.slow
-def test_documents_read_by_another_tokeniser_are_refused(make_model: Make) -> None:
+def test_documents_read_by_another_tokenizer_are_refused(make_model: Make) -> None:
     foreign = verax.load_corpus("rotten_tomatoes", limit=50)
     with raises("corpus.tokenizer-mismatch"):
         make_model().logits(foreign.test)

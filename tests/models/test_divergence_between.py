@@ -46,7 +46,7 @@ def test_every_document_by_itself(
     found = divergences(a, b, documents, max_tokens=200)
     assert found["id"].tolist() == documents.ids.tolist()
     assert 0 < found["same"].mean() < 1
-    encoded = a.read(documents)
+    encoded = a.encode(documents)
     for row in range(0, len(documents), 3):
         batch = encoded.batch(np.array([row]), a.device)
         one, two = a.trace(batch), b.trace(batch)
@@ -67,7 +67,7 @@ def test_every_document_by_itself(
 
 def test_a_model_is_not_apart_from_itself(make_model: Make, planted: verax.Corpus) -> None:
     model = make_model(encoder="conv")
-    found = divergences(model, model, model.read(planted.test))
+    found = divergences(model, model, model.encode(planted.test))
     assert found["jsd"].abs().max() < 1e-12
     assert found["tvd"].max() == 0
     assert found["same"].all()
@@ -91,7 +91,7 @@ def test_models_that_read_in_another_way_attend_the_same_words(
     found = divergences(around, bare, planted.test)
     assert found["jsd"].abs().max() < 1e-9
     with raises("model.incomparable"):
-        divergences(around, bare, around.read(planted.test))
+        divergences(around, bare, around.encode(planted.test))
 
 
 def test_what_cannot_be_compared_is_refused(make_model: Make, planted: verax.Corpus) -> None:
@@ -101,7 +101,9 @@ def test_what_cannot_be_compared_is_refused(make_model: Make, planted: verax.Cor
     with raises("model.incomparable"):
         divergences(flat, make_model(3, encoder="none"), planted.test)
     other = make_model(encoder="none")
-    other.tokeniser = replace(other.tokeniser, lowercase=not other.tokeniser.lowercase)
+    other.word_tokenizer = replace(
+        other.word_tokenizer, lowercase=not other.word_tokenizer.lowercase
+    )
     with raises("corpus.tokenizer-mismatch"):
         divergences(flat, other, planted.test)
 
@@ -109,7 +111,7 @@ def test_what_cannot_be_compared_is_refused(make_model: Make, planted: verax.Cor
 def test_what_is_encoded_must_fit_both(make_model: Make, planted: verax.Corpus) -> None:
     a, b = make_model(), make_model()
     other = AttentionClassifier(
-        b.options, Vocabulary(list(b.vocabulary.words)[::-1]), b.classes, b.tokeniser
+        b.options, Vocabulary(list(b.vocabulary.words)[::-1]), b.classes, b.word_tokenizer
     )
     with raises("model.incomparable"):
-        divergences(a, other.eval(), a.read(planted.test))
+        divergences(a, other.eval(), a.encode(planted.test))

@@ -59,8 +59,8 @@ def test_before_the_sentence_encoder(
     handle = model.sentence_encoder.register_forward_pre_hook(  # type: ignore[union-attr, operator]
         lambda module, inputs: seen.append(inputs[0])
     )
-    model.encode(batch, embedded)
-    model.encode(batch, embedded, noise)
+    model.encode_states(batch, embedded)
+    model.encode_states(batch, embedded, noise)
     handle.remove()
     plain, dropped = seen
     expected = noise.columns(plain.shape[1]).dropout(plain, 0.5, 12)

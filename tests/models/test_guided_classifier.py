@@ -27,7 +27,7 @@ def under(guide: AttentionClassifier, **options: Any) -> GuidedClassifier:
     resolved = ModelOptions(**given).resolved(len(guide.classes))
     torch.manual_seed(3)
     model = GuidedClassifier(
-        resolved, guide.vocabulary, guide.classes, guide.tokeniser, guide=guide
+        resolved, guide.vocabulary, guide.classes, guide.word_tokenizer, guide=guide
     )
     return model.eval()
 
@@ -65,7 +65,9 @@ def test_the_guide_is_no_part_of_its_state_and_cannot_change_under_it(
 ) -> None:
     guide = make_model(encoder="conv")
     model = under(guide)
-    plain = AttentionClassifier(model.options, model.vocabulary, model.classes, model.tokeniser)
+    plain = AttentionClassifier(
+        model.options, model.vocabulary, model.classes, model.word_tokenizer
+    )
     assert list(model.state_dict()) == list(plain.state_dict())
     assert len(list(model.modules())) == len(list(plain.modules()))
     batch = encoded(guide).batch(np.arange(5), model.device)
@@ -131,8 +133,8 @@ def test_a_guide_that_reads_otherwise_is_refused(make_model: Make) -> None:
         under(guide, boundaries=False)
     options, words = under(guide).options, Vocabulary(guide.vocabulary.words[:-1])
     with raises("model.unsuitable-guide"):
-        GuidedClassifier(options, words, guide.classes, guide.tokeniser, guide=guide)
-    other = replace(guide.tokeniser, lowercase=not guide.tokeniser.lowercase)
+        GuidedClassifier(options, words, guide.classes, guide.word_tokenizer, guide=guide)
+    other = replace(guide.word_tokenizer, lowercase=not guide.word_tokenizer.lowercase)
     with raises("model.unsuitable-guide"):
         GuidedClassifier(options, guide.vocabulary, guide.classes, other, guide=guide)
 

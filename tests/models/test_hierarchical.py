@@ -75,6 +75,6 @@ def test_grounding_acts_on_words(make_model: Make) -> None:
 
 def test_a_flat_batch_is_refused(make_model: Make) -> None:
     flat, tall = make_model(boundaries=False), make_model(hierarchical=True)
-    batch = flat.read([["w1"]]).batch(np.array([0]), flat.device)
+    batch = flat.encode([["w1"]]).batch(np.array([0]), flat.device)
     with pytest.raises(TypeError, match="needs a batch with sentences"):
         tall.trace(batch)

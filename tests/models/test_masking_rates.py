@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 import verax
+from support.documents import tokens_of
 from support.internals import (
     PRIVATE_DROP_EMBEDDED,
     PRIVATE_MASKING,
@@ -79,7 +80,7 @@ def test_tying_in_the_objective_is_the_mean_over_the_words_of_the_texts(
     plain.load_state_dict(model.state_dict())
     rows = np.arange(9)
     distances = []
-    for text in planted.train.take(rows).tokens:
+    for text in tokens_of(planted.train.take(rows)):
         trace = model.trace([text])
         first = 0 if level["hierarchical"] else 1
         for place in range(first, first + len(text)):
@@ -206,7 +207,7 @@ def test_fates_and_choices_are_not_related(make_model: Make, encoded: Encode) ->
 
 def test_an_unknown_word_is_a_word_and_may_be_selected(make_model: Make) -> None:
     model = make_model(grounding="mlm", mask_probability=0.5)
-    documents = model.read([["never", "heard", "of"] * 30])
+    documents = model.encode([["never", "heard", "of"] * 30])
     ((batch, masking),) = masked(model, documents, 1, np.array([0]))
     assert (batch.tokens[0, 1:-1] == UNK).all()
     assert 20 < masking.selected.sum() < 70
@@ -273,7 +274,7 @@ def test_a_batch_in_which_nothing_is_selected_has_no_words_to_predict(make_model
     plain.load_state_dict({n: v for n, v in model.state_dict().items() if n != "mask_vector"})
     losses = []
     for m in (model, plain):
-        documents = m.read([["w1", "w2"], ["w3"]])
+        documents = m.encode([["w1", "w2"], ["w3"]])
         batch = documents.batch(np.arange(2), m.device)
         batch = Batch(**{**batch.__dict__, "labels": torch.tensor([0, 1])})
         objective = Objective(m, None, 0)

@@ -122,9 +122,9 @@ def test_another_librarys_model_folder_is_neither_loaded_nor_overwritten(
 def test_a_config_with_parts_missing_is_told(make_model: Make, tmp_path: Path) -> None:
     make_model().save(tmp_path / "m")
     config = tmp_path / "m" / "config.json"
-    kept = {k: v for k, v in json.loads(config.read_text()).items() if k != "tokeniser"}
+    kept = {k: v for k, v in json.loads(config.read_text()).items() if k != "tokenizer"}
     config.write_text(json.dumps(kept))
-    with raises("model.unreadable", "tokeniser"):
+    with raises("model.unreadable", "tokenizer"):
         verax.load(tmp_path / "m")
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import verax
+from support.documents import tokens_of
 from support.errors import raises
 from support.internals import VERSION_FILE, source_fingerprint
 from verax.models import AttentionClassifier, GuidedClassifier
@@ -34,7 +35,7 @@ def test_words_of_a_corpus_come_with_their_batch(
     make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
 ) -> None:
     model = make_model(encoder="none")
-    tokens = dict(zip(planted.test.ids.tolist(), planted.test.tokens, strict=True))
+    tokens = dict(zip(planted.test.ids.tolist(), tokens_of(planted.test), strict=True))
     for trace in model.traces(planted.test, max_tokens=300):
         assert trace.words == [tokens[id] for id in trace.ids.tolist()]
 
@@ -43,7 +44,7 @@ def test_words_of_numbers_alone_are_not_known(
     make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
 ) -> None:
     model = make_model(encoder="none")
-    encoded = model.read(planted.test)
+    encoded = model.encode(planted.test)
     geometry = torch.from_numpy(encoded.geometry(np.arange(3)))
     trace = model.trace(encoded.laid_out(geometry, 64))
     with raises("text.missing"):
@@ -87,7 +88,7 @@ def test_a_guided_models_fingerprint_is_of_its_guide_too(
     for guide in guides:
         torch.manual_seed(0)
         model = GuidedClassifier(
-            own.options, own.vocabulary, own.classes, own.tokeniser, guide=guide
+            own.options, own.vocabulary, own.classes, own.word_tokenizer, guide=guide
         )
         found.add(model.fingerprint)
     assert len(found) == 2

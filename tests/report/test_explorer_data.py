@@ -18,6 +18,7 @@ import pytest
 import torch
 
 import verax
+from support.documents import tokens_of
 from support.internals import Lexicon
 from verax.corpora import Corpus, Documents
 from verax.exams import load_verdict
@@ -89,7 +90,7 @@ def subsets(n: int) -> Iterator[tuple[int, ...]]:
 
 def corpus_of(texts: list[str], model: AttentionClassifier) -> Corpus:
     labels, ids = np.zeros(len(texts), dtype=np.int64), np.arange(len(texts))
-    split = Documents(texts, labels, ids, model.tokeniser, Lexicon())
+    split = Documents(texts, labels, ids, model.word_tokenizer, Lexicon())
     return Corpus("by hand", model.classes, split, split, split)
 
 
@@ -103,7 +104,7 @@ def livelier(model: AttentionClassifier) -> AttentionClassifier:
 
 def short_texts(planted: Corpus, words: int = 8) -> list[str]:
     """Texts whose every erasure can be tried: so many words, two sentences."""
-    rows = planted.test.tokens[:8]
+    rows = tokens_of(planted.test)[:8]
     kept = [[w for w in row if w.isalnum()][: words - 2] for row in rows]
     return [" ".join([*row[:3], ".", *row[3:], "."]) for row in kept]
 
@@ -168,7 +169,7 @@ def test_heats_orders_and_adversaries_are_the_tables(
         n = len(items)
         assert document["tokens"] == words
         row = int(np.flatnonzero(test.test.ids == document["id"])[0])
-        assert words == test.test.tokens[row]
+        assert words == tokens_of(test.test)[row]
         assert document["label"] == test.test.labels[row]
         if slots.get("hierarchical"):
             assert told["attended"] == "sentences"
@@ -242,7 +243,7 @@ def test_hostile_documents_come_through_whole(make_model: Make) -> None:
     (told,) = data["models"]
     assert told["name"] == "</script>"
     for document in told["documents"]:
-        expected = model.tokeniser(texts[document["id"]])
+        expected = model.word_tokenizer(texts[document["id"]])
         assert data["texts"][document["text"]] == [t.replace("\ud800", "\ufffd") for t in expected]
 
 

@@ -86,7 +86,7 @@ def test_a_marked_word_is_told_and_can_be_erased(open_page: Open, explorer: str)
 
 @pytest.mark.slow
 def test_marked_words_are_underlined_beside_scores(open_page: Open, table: pd.DataFrame) -> None:
-    how: dict[str, Any] = {"tokeniser": "as-written", "lowercase": False}
+    how: dict[str, Any] = {"tokenizer": "as-written", "lowercase": False}
     corpus = verax.load_corpus(dict.fromkeys(SPLITS, table), **how)
 
     def probabilities(texts: list[str]) -> np.ndarray:

@@ -200,7 +200,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> verax.Corpus:
         for k in range(30)
     )
     path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return verax.load_corpus(path, tokeniser="tokens")
+    return verax.load_corpus(path, tokens_column="tokens")
 
 
 @pytest.mark.slow

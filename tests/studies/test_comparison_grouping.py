@@ -12,7 +12,7 @@ from made_up import verdict_of
 
 import verax
 from support.errors import raises
-from verax.corpora import Tokeniser
+from verax.corpora import Tokenizer
 from verax.models import AttentionClassifier, ModelOptions
 from verax.studies.comparison.grouping import grouped
 from verax.training import TrainingOptions
@@ -227,9 +227,9 @@ def test_models_of_different_corpora_need_one_named() -> None:
     assert verax.compare({"a": verdict, "b": verdict}, corpora[0]).groups == ["a", "b"]
 
 
-def test_tokenisers_must_be_the_same(make_model: Make, planted: verax.Corpus) -> None:
+def test_tokenizers_must_be_the_same(make_model: Make, planted: verax.Corpus) -> None:
     other = make_model()
-    other.tokeniser = Tokeniser("whitespace")
+    other.word_tokenizer = Tokenizer("whitespace")
     with raises("model.incomparable"):
         verax.compare([make_model(), other], planted)
     with raises("corpus.not-named"):

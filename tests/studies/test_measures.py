@@ -122,7 +122,7 @@ def test_one_word_is_the_reason_where_it_is_the_reason(make_model: Make) -> None
     """A document of one word has no entropy of inputs, though its item is moved by its word."""
     model = make_model()
     texts = ["w1 w2 w3", "w4"]
-    split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
+    split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.word_tokenizer, Lexicon())
     corpus = Corpus("two", model.classes, split, split, split)
     found = verax.examine(model, corpus, ["agreement", "dispersion"]).document_values()
     missing = found[found["value"].isna()]
@@ -232,7 +232,9 @@ def test_a_decision_that_is_wrong_or_never_flips_is_left_out(
 def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None:
     model = make_model()
     for texts in (["w1 w2 w3", "w4"], ["w4", "w5"]):
-        split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
+        split = Documents(
+            texts, np.zeros(2, np.int64), np.arange(2), model.word_tokenizer, Lexicon()
+        )
         corpus = Corpus("two", model.classes, split, split, split)
         found = verax.examine(model, corpus, "erasure").document_values()
         erasure = found[found["measure"].str.startswith("erasure")]

@@ -14,6 +14,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 import verax
+from support.documents import tokens_of
 from support.errors import raises
 from verax.studies import seed_variance
 from verax.studies.adversary_scores import model_entry, seeds_of
@@ -38,7 +39,7 @@ def test_every_pair_and_document_is_scipys(
     found = seed_variance(models, corpus)
     expected = []
     for (a, first), (b, second) in combinations(zip((4, 0, 7), models, strict=True), 2):
-        for row, text in enumerate(corpus.test.tokens):
+        for row, text in enumerate(tokens_of(corpus.test)):
             one, other = (model.trace([text]) for model in (first, second))
             p, q = (t.weights[t.mask].double().numpy() for t in (one, other))
             chances = [torch.sigmoid(t.logits.double()).item() for t in (one, other)]

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from verax import Verdict
-from verax.corpora import Corpus, Documents, Tokeniser
-from verax.corpora.tokenising import Lexicon
+from verax.corpora import Corpus, Documents, Tokenizer, tokenize
 from verax.exams.authoring import wide
 from verax.models import AttentionClassifier
 
@@ -25,15 +24,31 @@ def corpus_of(
 ) -> Corpus:
     """Return a corpus whose three splits are the same texts, with ids from 10 on.
 
-    Labels that are not given are 0. Classes and tokeniser are those of the model, if there is one.
+    Labels that are not given are 0. Classes are those of the model, if there is one.
     """
     given = np.zeros(len(texts), dtype=np.int64)
     given[: len(labels)] = labels
     ids = np.arange(10, 10 + len(texts))
-    tokeniser = Tokeniser() if model is None else model.tokeniser
-    split = Documents(list(texts), given, ids, tokeniser, Lexicon())
+    split = Documents(list(texts), given, ids)
     classes = ["no", "yes"] if model is None else model.classes
     return Corpus("by hand", classes, split, split, split)
+
+
+def tokens_of(documents: Documents, tokenizer: Tokenizer | None = None) -> list[list[str]]:
+    """Return the words of documents, by default by the tokenizer `words`."""
+    return tokenize(documents, tokenizer).words
+
+
+def counts_of(documents: Documents, tokenizer: Tokenizer | None = None) -> Any:
+    """Return how many words each document has."""
+    return tokenize(documents, tokenizer).numbers.lengths
+
+
+def marked_in(documents: Documents, tokenizer: Tokenizer | None = None) -> Any:
+    """Return whether more than half of the annotators marked each word; None without marks."""
+    if documents.marks is None:
+        return None
+    return documents.marks.majority(tokenize(documents, tokenizer).spans)
 
 
 def per_document(verdict: Verdict, table: str, *labels: str) -> pd.DataFrame:

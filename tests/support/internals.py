@@ -24,7 +24,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "corpora.ragged": "Ragged",  # leave_one_out, plausibility_overlap, rationales
     "corpora.rationales": "joined_places places_in united",  # rationales
     "corpora.reviews": "FIXED reviews_file",  # reviews
-    "corpora.tokenising": "Lexicon sentence_lengths",  # erasure_exam, looked_up, tokenising
+    "corpora.tokenizer": "Lexicon sentence_lengths",  # erasure_exam, looked_up, tokenizing
     "divergence": "MOST=MOST_DIVERGENCE",  # adversary_search, divergence
     "drawing": "chart",  # __main__, conftest
     "drawing.series": "Models",  # deletion, plausibility_exam, sufficiency_exam

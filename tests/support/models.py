@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from verax.corpora import Corpus, Tokeniser, Vocabulary
-from verax.corpora.encoded import EncodedDocuments, encode
+from verax.corpora import Corpus, Vocabulary, tokenize
+from verax.corpora.encoded import EncodedDocuments
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
 
@@ -17,7 +17,7 @@ def model_maker(corpus: Corpus) -> Callable[..., AttentionClassifier]:
 
     It takes the number of classes and any model option.
     """
-    vocabulary = Vocabulary.of(corpus.train)
+    vocabulary = Vocabulary.of(tokenize(corpus.train))
 
     def make(classes: int = 2, **options: object) -> AttentionClassifier:
         sizes = {"hidden_size": 12, "embedding_size": 12, **options}
@@ -25,19 +25,14 @@ def model_maker(corpus: Corpus) -> Callable[..., AttentionClassifier]:
         names = [str(i) for i in range(classes)]
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(0)  # others' are not used, and slow to seed
-            return make_classifier(resolved, vocabulary, names, corpus.tokeniser).eval()
+            return make_classifier(resolved, vocabulary, names).eval()
 
     return make
 
 
 def encoded_for(model: AttentionClassifier, corpus: Corpus) -> EncodedDocuments:
     """Return the training documents of a corpus as a model reads them."""
-    return encode(
-        corpus.train,
-        model.vocabulary,
-        boundaries=bool(model.options.boundaries),
-        hierarchical=model.options.hierarchical,
-    )
+    return model.encode(corpus.train)
 
 
 def look_up_model(
@@ -52,7 +47,7 @@ def look_up_model(
     options = ModelOptions(
         encoder="none", attention="dot", embedding_size=3, boundaries=False, projection=projection
     ).resolved(2)
-    model = make_classifier(options, Vocabulary(list(words)), ["no", "yes"], Tokeniser())
+    model = make_classifier(options, Vocabulary(list(words)), ["no", "yes"])
     with torch.no_grad():
         for word, (score, say) in words.items():
             row = model.vocabulary.rows[word]

@@ -42,7 +42,7 @@ def test_it_learns_under_the_guides_attention(
     assert not model.training
     for name, value in guide.state_dict().items():
         assert torch.equal(value, before[name])
-    batch = model.read(planted.test).batch(np.arange(9), model.device)
+    batch = model.encode(planted.test).batch(np.arange(9), model.device)
     assert torch.equal(model.trace(batch).weights, guide.trace(batch).weights)
     expected = evaluate(model.logits(planted.test), planted.test.labels)
     assert model.record["test"] == pytest.approx(expected)

@@ -21,7 +21,9 @@ def loop(
     vocabulary = Vocabulary.of(corpus.train)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = make_classifier(resolved, vocabulary, corpus.classes, corpus.tokeniser).double()
+        model = make_classifier(
+            resolved, vocabulary, corpus.classes, corpus.word_tokenizer
+        ).double()
     parts = [
         encode(
             documents,

@@ -81,7 +81,7 @@ def test_attention_is_exempt_from_decay_unless_told_otherwise(make_model: Make) 
 def test_training_leaves_no_gradients_behind(planted: verax.Corpus) -> None:
     model = verax.train(planted, hidden_size=12, embedding_size=12, epochs=1)
     assert all(p.grad is None for p in model.parameters())
-    model(model.read(["w1 w2"]).batch(np.array([0]), model.device)).logits.sum().backward()
+    model(model.encode(["w1 w2"]).batch(np.array([0]), model.device)).logits.sum().backward()
     assert model.embedding.weight.grad is not None
     assert not model.embedding.weight.grad.is_sparse
 

@@ -65,7 +65,7 @@ def test_the_record_has_every_candidate(
     assert (record["chosen"], record["within"]) == (rows[1 + place]["strength"], within)
     for r in rows:
         alone = verax.train(easy, seed=1, grounding=r["grounding"], strength=r["strength"], **QUICK)
-        expected = score(alone, alone.read(easy.validation), 1, 10**5)
+        expected = score(alone, alone.encode(easy.validation), 1, 10**5)
         assert {name: r[name] for name in expected} == pytest.approx(expected)
 
 

@@ -98,7 +98,7 @@ def test_scores_are_the_replacement_exams_on_validation(
     easy: verax.Corpus, options: dict[str, Any]
 ) -> None:
     model = verax.train(easy, seed=2, **QUICK, **options)
-    found = score(model, model.read(easy.validation), seed=3, max_tokens=100)
+    found = score(model, model.encode(easy.validation), seed=3, max_tokens=100)
     verdict = verax.examine(model, easy, "replacement", "validation", seed=3, permutations=10)
     expected = verdict.summary("replacement")["F1"].to_numpy() / 100
     assert [found[n] for n in ("f1", "uniform", "permuted")] == pytest.approx(expected.tolist())
@@ -134,7 +134,7 @@ def test_a_model_that_notices_nothing_is_not_fragile_at_all(easy: verax.Corpus) 
     model = verax.train(easy, seed=2, attention="dot", **QUICK)
     with torch.no_grad():
         model.attention.alignment.query.zero_()
-    found = score(model, model.read(easy.validation), seed=3, max_tokens=100)
+    found = score(model, model.encode(easy.validation), seed=3, max_tokens=100)
     assert 0 < found["f1"] < 1
     assert found["f1"] == found["uniform"] == found["permuted"]
     assert found["replacement"] == 0

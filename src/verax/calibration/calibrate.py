@@ -64,14 +64,14 @@ def calibrate_like(
     Returns:
         Thresholds for `verax.examine(limits=…)` and `Verdict.judge`.
     """
-    lengths = corpus.train.token_numbers.lengths
+    lengths = model.encode(corpus.train).word_counts
     texts = corpus_name(str(corpus.config.get("corpus") or corpus.name))
     spec = CorpusSpec(texts, max(10, round(float(np.mean(lengths)))), max(2, len(corpus.classes)))
     budget = budget or TrainingBudget()
     groups = group_configs(kinds_like(model.options.encoder, spec.length), spec, seeds, budget)
     if texts != PLANTED:
-        groups = [{**group, "fingerprint": corpus.texts_fingerprint} for group in groups]
-    with _shared(corpus, budget.documents):
+        groups = [{**group, "fingerprint": corpus.fingerprint} for group in groups]
+    with _shared(model, corpus, budget.documents):
         grid = run_grid(train_group, groups, Path(out) / GRID, workers=workers, progress=progress)
     name = f"like {texts} {model.fingerprint}"
     provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {texts}."
@@ -155,11 +155,12 @@ def tables_of(
 
 
 @contextmanager
-def _shared(corpus: Corpus, documents: int) -> Iterator[None]:
+def _shared(model: AttentionClassifier, corpus: Corpus, documents: int) -> Iterator[None]:
     """Give worker processes the texts of a corpus; nothing of them is kept."""
     with tempfile.TemporaryDirectory() as folder:
         for name, split in corpus.splits.items():
-            tokens = split.take(np.arange(min(documents, len(split)))).tokens
+            some = split.take(np.arange(min(documents, len(split))))
+            tokens = model.encode(some).words
             (Path(folder) / f"{name}.json").write_text(json.dumps(tokens), encoding="utf-8")
         os.environ[_TEXTS] = folder
         try:

@@ -11,6 +11,7 @@ import pandas as pd
 from verax.corpora.corpus import Corpus, Documents
 from verax.corpora.loading import load_corpus
 from verax.corpora.planted import evidence_word
+from verax.corpora.tokenizer import Tokenizer, tokenize
 from verax.errors import VeraxError
 
 PLANTED = "planted"
@@ -69,7 +70,7 @@ def corpus_with_evidence(
     for name, share in (("train", 4), ("validation", 1), ("test", 1)):
         size = documents * share // 6
         splits[name] = _planted(source[name], spec, size, random)
-    return load_corpus(splits, tokeniser="tokens")
+    return load_corpus(splits, tokens_column="tokens")
 
 
 def _planted(
@@ -107,15 +108,17 @@ def swapped(documents: Documents, classes: int, seed: int) -> tuple[list[list[st
         classes: the number of classes.
         seed: random seed.
     """
-    assert documents.rationales is not None
+    assert documents.marks is not None
+    words = tokenize(documents, Tokenizer("whitespace", lowercase=False))
+    rationales = documents.marks.majority(words.spans)
     random = np.random.Generator(np.random.PCG64(seed))
     shift = random.integers(1, classes, len(documents))
     texts, rivals = [], []
-    for words, marks, label, by in zip(
-        documents.tokens, documents.rationales, documents.labels, shift, strict=True
+    for tokens, marks, label, by in zip(
+        words.words, rationales, documents.labels, shift, strict=True
     ):
         rival = int((label + by) % classes)
-        texts.append(_swap(words, marks, rival, random))
+        texts.append(_swap(tokens, marks, rival, random))
         rivals.append(rival)
     return texts, np.array(rivals)
 

@@ -19,7 +19,7 @@ from verax.calibration.kinds import DECEPTIVE, EVIDENCE, HONEST, Kind
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus, Documents
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import SPECIALS, Vocabulary
 from verax.errors import VeraxError
 from verax.exams.examine import examine
@@ -147,6 +147,7 @@ class ModelFactory:
 
     def _train(self, kind: Kind, move: str | None, epochs: int, **changed: Any) -> Classifier:
         options = {
+            "tokenizer": "whitespace",
             "encoder": kind.encoder,
             "projection": kind.projection,
             "hidden_size": self.budget.size,
@@ -265,13 +266,12 @@ class RestrictedClassifier(AttentionClassifier):
         options: ModelOptions,
         vocabulary: Vocabulary,
         classes: Sequence[str],
-        tokeniser: Tokeniser | None = None,
         *,
         words: Collection[str],
         reads_them: bool,
         frozen: bool = False,
     ) -> None:
-        super().__init__(options, vocabulary, classes, tokeniser)
+        super().__init__(options, vocabulary, classes)
         # rows of special tokens come first, and are no evidence
         among = torch.tensor([False] * len(SPECIALS) + [w in words for w in vocabulary.words])
         self.readable: Tensor
@@ -364,7 +364,7 @@ def evidence_mass(model: Classifier, documents: Documents) -> float:
     """
     if isinstance(model, TransformerClassifier):
         return _mass_of_words(model, documents)
-    marks = Marks.of(documents, model.boundaries, model.device)
+    marks = Marks.of(model, documents)
     masses = [
         (trace.weights * marks.beside(trace.batch)).sum(-1).numpy()
         for trace in model.traces(documents)
@@ -373,11 +373,12 @@ def evidence_mass(model: Classifier, documents: Documents) -> float:
 
 
 def _mass_of_words(model: TransformerClassifier, documents: Documents) -> float:
-    assert documents.rationales is not None
+    assert documents.marks is not None
+    rationales = documents.marks.majority(Ragged.of(model.encode(documents).spans, width=2))
     masses = []
     for trace in model.traces(documents):
         weights = (score("attention", model, trace) * trace.mask).numpy()
         for row, one in zip(trace.batch.row_index.tolist(), weights, strict=True):
-            marks = np.asarray(documents.rationales[row]) > 0
+            marks = np.asarray(rationales[row]) > 0
             masses.append(one[: len(marks)][marks].sum() / max(one.sum(), 1e-30))
     return float(np.mean(masses))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
     again = [parse("retrain", part, int) for part in parts_of(args.retrain)]
     check_out(args, Adversaries.owns)
     base = model_entry(args.model, "the base")
-    corpus = named_corpus(args, partial(load_corpus, **base.reading))
+    corpus = named_corpus(args, load_corpus)
     if base.seed in seeds:
         say(
             f"note: seed {base.seed} is the base's, so that what it trains begins where the base "

@@ -9,7 +9,8 @@ from typing import Any
 from verax.calibration.calibrate import LIMITS, calibrate_like
 from verax.cli.parsing import bounded
 from verax.cli.terminal import console, say, table
-from verax.exams.examine import load_as_read_by
+from verax.corpora import load_corpus
+from verax.exams.examine import load_trained_on
 from verax.files import refuse_unwritable
 from verax.models.saving import load
 
@@ -48,7 +49,11 @@ def run(args: argparse.Namespace) -> None:
     path = Path(args.out) / LIMITS
     refuse_unwritable(path)
     model = load(args.model, device="cpu")
-    corpus = load_as_read_by(model, args.corpus, "the model")
+    corpus = (
+        load_trained_on(model.record, "the model")
+        if args.corpus is None
+        else load_corpus(args.corpus)
+    )
     limits = calibrate_like(model, corpus, args.out, seeds=args.seeds, workers=args.workers)
     known = limits.calibration
     assert known is not None

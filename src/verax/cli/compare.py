@@ -6,7 +6,6 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +93,7 @@ def run(args: argparse.Namespace) -> int | None:
     if args.exams is not None:
         exams = chosen_exams(parts_of(args.exams))
     groups = grouped(_models(args))
-    entries = [entry for group in groups.values() for entry in group]
-    waiting = [entry for entry in entries if entry.verdict is None]  # read as these read
-    corpus = named_corpus(args, partial(load_corpus, **(waiting or entries)[0].reading))
+    corpus = named_corpus(args, load_corpus)
     curves = None if args.text is None else _curves(args.text, groups, args.device)
     screen = console()
 
@@ -153,6 +150,8 @@ def _models(args: argparse.Namespace) -> Any:
 
 def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
     """What each token says alone to each group's first model."""
+    if not text.strip():
+        raise VeraxError("--text has no words: give a text with some", code="text.empty")
     models: dict[str, AttentionClassifier] = {}
     for name, (first, *_) in groups.items():
         source: Any = first.source
@@ -167,8 +166,6 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
                 code="option.not-applicable",
             )
         models[name] = load(source, device=device) if isinstance(source, Path) else source
-        if models[name].tokeniser.finds_nothing(text):
-            raise VeraxError("--text has no words: give a text with some", code="text.empty")
     return token_curves(models, text)
 
 

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
         for name in names:
             with display.busy(f"loading {name}"):
                 corpus = load_corpus(name, **options)
-            rows.append((describe(corpus, display.watching(f"tokenising {name}")), corpus))
+            rows.append((describe(corpus, display.watching(f"tokenizing {name}")), corpus))
             if args.save:
                 corpus.save(args.save)
     if args.json:
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
     console().print(table(columns, [_cells(row) for row, _ in rows]))
     for _, corpus in rows:
         lines = [(line, False) for line in corpus.notes]
-        lines += reading_notes(corpus, words_of(corpus), "train")
+        lines += reading_notes(corpus, words_of(corpus), whose="train")
         for line, is_warning in lines:
             warning = "warning: " if is_warning else ""
             say(f"{warning}{corpus.name}: {line}", "bold" if is_warning else "dim")

@@ -15,7 +15,7 @@ import pandas as pd
 from verax.cli.parsing import bounded
 from verax.cli.saving import add_overwrite, check_out, keep, write_page
 from verax.cli.terminal import console, heat, printable, say, table
-from verax.corpora import Corpus, load_corpus
+from verax.corpora import Corpus, load_corpus, tokenize
 from verax.exams import Verdict, examine
 from verax.exams.adversary import most_divergent
 from verax.exams.dispersion import normalised_entropy, support_size
@@ -253,7 +253,7 @@ def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list
     for model in models.values():
         predicted = model.predict(corpus.test.texts)["label"]
         right &= predicted.to_numpy() == np.array(corpus.classes)[corpus.test.labels]
-    lengths = corpus.test.token_numbers.lengths
+    lengths = tokenize(corpus.test).numbers.lengths
     good = right & (lengths >= 10) & (lengths <= 16)
     by_class = [np.flatnonzero(good & (corpus.test.labels == c)) for c in range(EXAMPLES)]
     return [int(rows[0]) for rows in by_class if len(rows)]
@@ -263,7 +263,7 @@ def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None
     """A review by the model's own attention, and the farthest that says the same in words."""
     trace = model.trace([text])
     other = most_divergent(trace.weights, trace.item_logits, trace.mask, epsilon=0.01)
-    shown, words = trace.mask[0].cpu(), model.tokeniser(text)
+    shown, words = trace.mask[0].cpu(), trace.words[0]
     screen.print(f"{name:>10}  ", end="")
     screen.print(heat(words, trace.weights[0].cpu()[shown].tolist()))
     parts = zip(words, other.weights[0].cpu()[shown].tolist(), strict=True)

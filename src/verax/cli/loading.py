@@ -20,8 +20,8 @@ from verax.progress import Progress
 
 
 def add_corpus_options(parser: argparse.ArgumentParser) -> None:
-    """Flags of how --corpus is read; the tokeniser is the model's."""
-    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
+    """Flags of how --corpus is read."""
+    add_options(parser, "reading --corpus", CorpusOptions)
     add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
 
 
@@ -51,9 +51,6 @@ def say_overlap(corpus: Corpus, split: str) -> None:
     """How many documents of the split are in train, too, if there are some."""
     if split not in SPLITS[1:]:
         return
-    with Progress() as display:
-        for name, documents in corpus.splits.items():
-            documents.tokenise(display.watching(f"tokenising {name}"))
     for note in overlap_notes(corpus, [split]):
         say(str(note), "bold" if note.is_warning else "dim")
 

@@ -86,7 +86,7 @@ def check_texts(args: argparse.Namespace, *also: str) -> None:
 def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str], np.ndarray]:
     """The texts that have words, and where each stood among those given."""
     texts = _texts(args)
-    full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)
+    full = np.array([bool(text.strip()) for text in texts], dtype=bool)
     kept = [text for text, has_words in zip(texts, full, strict=True) if has_words]
     if not kept:
         raise VeraxError(

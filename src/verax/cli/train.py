@@ -138,7 +138,7 @@ def _missed_classes(model: AttentionClassifier, corpus: Corpus) -> str | None:
 
 def _report(model: AttentionClassifier, corpus: Corpus, out: str, candidates: str) -> None:
     screen = console()
-    for note in reading_notes(corpus, model.vocabulary):
+    for note in reading_notes(corpus, model.vocabulary, model.word_tokenizer):
         say(str(note), "bold" if note.is_warning else "dim")
     history = model.history[model.history["epoch"] > 0]
     # F1 of the positive class is not defined for more than two

@@ -1,4 +1,4 @@
-"""Text in: sources, tokenising, vocabulary, word vectors, length-bucketed batches."""
+"""Text in: sources, tokenizing, vocabulary, word vectors, length-bucketed batches."""
 
 from verax.corpora.batch import Batch
 from verax.corpora.corpus import SPLITS, Corpus, Documents
@@ -6,7 +6,7 @@ from verax.corpora.describing import describe, reading_notes
 from verax.corpora.loading import BUILT_IN, known_corpora, load_corpus
 from verax.corpora.options import CorpusOptions
 from verax.corpora.rationales import Rationales
-from verax.corpora.tokenising import TOKENISERS, Tokeniser
+from verax.corpora.tokenizer import TOKENIZERS, TokenizedTexts, Tokenizer, tokenize
 from verax.corpora.vocabulary import EOS, PAD, SOS, SPECIALS, UNK, Vocabulary
 
 __all__ = [
@@ -16,17 +16,19 @@ __all__ = [
     "SOS",
     "SPECIALS",
     "SPLITS",
-    "TOKENISERS",
+    "TOKENIZERS",
     "UNK",
     "Batch",
     "Corpus",
     "CorpusOptions",
     "Documents",
     "Rationales",
-    "Tokeniser",
+    "TokenizedTexts",
+    "Tokenizer",
     "Vocabulary",
     "describe",
     "known_corpora",
     "load_corpus",
     "reading_notes",
+    "tokenize",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeGuard
@@ -14,17 +13,13 @@ import pandas as pd
 from verax.corpora.columns import columns_in_use, label_key
 from verax.corpora.corpus import SPLITS, Corpus, Documents, checked
 from verax.corpora.marks import check_named
-from verax.corpora.options import HASH_COMPAT_DEFAULTS, CorpusOptions
+from verax.corpora.options import LEFT_OUT, CorpusOptions
 from verax.corpora.rationales import Rationales
 from verax.corpora.splitting import by_split_column, stratified_order, with_missing_splits
-from verax.corpora.tokenising import Lexicon, Tokeniser
-from verax.errors import VeraxError, VeraxWarning, nearest
+from verax.corpora.tokenizer import Tokenizer, tokenize
+from verax.errors import VeraxError, nearest
 
 _CUTS = ("validation_fraction", "test_fraction", "split_seed")
-_SPACELESS = (
-    "most of corpus {name!r} is in a script without spaces, and words cannot be told apart: read "
-    "characters with tokeniser 'characters' (--tokeniser characters), or put blanks between words"
-)
 
 
 def assemble(
@@ -97,14 +92,10 @@ def assemble(
         frames = {s: _limited(s, f, options.limit, notes) for s, f in frames.items()}
     if options.test_limit is not None:
         frames["test"] = _limited("test", frames["test"], options.test_limit, notes)
-    tokeniser = Tokeniser(options.tokeniser, options.lowercase)
-    lexicon = Lexicon()
     index = {label: i for i, label in enumerate(classes)}
-    splits = {s: _documents(f, index, tokeniser, lexicon) for s, f in frames.items()}
-    if options.min_length is not None or options.max_length is not None:
+    splits = {s: _documents(f, index) for s, f in frames.items()}
+    if options.min_words is not None or options.max_words is not None:
         splits = {s: _within_lengths(s, d, options, notes) for s, d in splits.items()}
-    if options.truncate is not None:
-        splits = {s: _truncated(s, d, options.truncate, notes) for s, d in splits.items()}
     config = _config(name, options, mapping)
     train, validation, test = (splits[split] for split in SPLITS)
     corpus = Corpus(name, classes, train, validation, test, config, tuple(notes))
@@ -114,8 +105,6 @@ def assemble(
         raise VeraxError(
             f"corpus {name!r} has no documents left ({'; '.join(notes)})", code="corpus.empty"
         )
-    if tokeniser.cannot_part(t[:500] for d in splits.values() for t in d.texts[:100]):
-        warnings.warn(_SPACELESS.format(name=name), VeraxWarning, stacklevel=4)
     return corpus
 
 
@@ -123,7 +112,7 @@ def _is_elsewhere(
     column: str | None, tables: Iterable[pd.DataFrame], options: CorpusOptions
 ) -> TypeGuard[str]:
     """Whether the text is in this column of every table, and not in the one of `options`."""
-    if column is None or options.tokeniser == "tokens":
+    if column is None or options.tokens_column is not None:
         return False
     return all(column in t.columns and options.text_column not in t.columns for t in tables)
 
@@ -135,11 +124,7 @@ def _is_uncut(options: CorpusOptions) -> bool:
 def _config(name: str, options: CorpusOptions, mapping: Mapping[str, str] | None) -> dict[str, Any]:
     """What a corpus was loaded with; "none" as label column, since readers drop what is None."""
     defaults = asdict(CorpusOptions())
-    values = {
-        n: v
-        for n, v in asdict(options).items()
-        if n not in HASH_COMPAT_DEFAULTS or v != defaults[n]
-    }
+    values = {n: v for n, v in asdict(options).items() if n not in LEFT_OUT or v != defaults[n]}
     return {
         "corpus": name,
         **values,
@@ -184,14 +169,14 @@ def _clean(
     mapping: dict[str, str] | None,
     notes: list[str],
 ) -> pd.DataFrame:
-    """The documents that have at least one token and, if labels are chosen, one of these."""
+    """The documents that have at least one word and, if labels are chosen, one of these."""
     if mapping is not None:
         kept = clean["label"].isin(list(mapping))
         if dropped := int((~kept).sum()):
             notes.append(f"{split}: {dropped:,} documents with other labels left out")
         clean = clean[kept].assign(label=lambda t: t["label"].map(mapping))
-    tokeniser = Tokeniser(options.tokeniser, options.lowercase)
-    full = np.array([not tokeniser.finds_nothing(t) for t in clean["text"]], dtype=bool)
+    tokenizer = Tokenizer(options.count_words_by)
+    full = np.array([tokenizer.finds_words(t) for t in clean["text"]], dtype=bool)
     if dropped := int((~full).sum()):
         notes.append(f"{split}: {dropped:,} empty documents dropped")
     return clean[full].reset_index(drop=True)
@@ -221,9 +206,7 @@ def _limited(split: str, frame: pd.DataFrame, limit: int, notes: list[str]) -> p
     return frame.iloc[rows].reset_index(drop=True)
 
 
-def _documents(
-    frame: pd.DataFrame, index: Mapping[str, int], tokeniser: Tokeniser, lexicon: Lexicon
-) -> Documents:
+def _documents(frame: pd.DataFrame, index: Mapping[str, int]) -> Documents:
     marks = None
     if "rationale" in frame.columns:
         marks = Rationales.of(frame["rationale"].tolist(), frame["annotators"].tolist())
@@ -231,9 +214,6 @@ def _documents(
         texts=frame["text"].tolist(),
         labels=np.array([index.get(label, -1) for label in frame["label"]], dtype=np.int64),
         ids=frame["id"].to_numpy(dtype=np.int64),
-        tokeniser=tokeniser,
-        lexicon=lexicon,
-        given_tokens=frame["tokens"].tolist() if "tokens" in frame.columns else None,
         marks=marks,
     )
 
@@ -242,17 +222,9 @@ def _within_lengths(
     split: str, documents: Documents, options: CorpusOptions, notes: list[str]
 ) -> Documents:
     """The documents within the bounds."""
-    lengths = documents.token_numbers.lengths
-    low, high = options.min_length or 1, options.max_length or int(lengths.max(initial=1))
+    lengths = tokenize(documents, Tokenizer(options.count_words_by)).numbers.lengths
+    low, high = options.min_words or 1, options.max_words or int(lengths.max(initial=1))
     kept = np.flatnonzero((lengths >= low) & (lengths <= high))
     if dropped := len(documents) - len(kept):
-        notes.append(f"{split}: {dropped:,} documents outside {low} to {high} tokens dropped")
+        notes.append(f"{split}: {dropped:,} documents outside {low} to {high} words dropped")
     return documents.take(kept)
-
-
-def _truncated(split: str, documents: Documents, length: int, notes: list[str]) -> Documents:
-    longer = int((documents.token_numbers.lengths > length).sum())
-    if not longer:
-        return documents
-    notes.append(f"{split}: {longer:,} documents cut to their first {length:,} tokens")
-    return documents.truncated(length)

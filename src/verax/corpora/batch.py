@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -11,32 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.ragged import Ragged, positions_within
-from verax.corpora.tokenising import Lexicon
-
-
-@dataclass(frozen=True, eq=False)
-class Spelling:
-    """How each word of each document is written.
-
-    numbers  every document's words as numbers of the lexicon, SOS and EOS not among them
-    lexicon  every distinct word
-
-    >>> lexicon = Lexicon()
-    >>> spelling = Spelling(lexicon.number([["a", "film"], ["a"]]), lexicon)
-    >>> spelling.words(0)
-    ['a', 'film']
-    """
-
-    numbers: Ragged
-    lexicon: Lexicon
-
-    @cached_property
-    def _written(self) -> list[str]:
-        return list(self.lexicon)
-
-    def words(self, row: int) -> list[str]:
-        """The words of the document in a row of the encoded split."""
-        return [self._written[number] for number in self.numbers[row].tolist()]
+from verax.corpora.tokenizer import TokenizedTexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +26,7 @@ class Batch:
     ids             (batch,) numpy          the documents' ids in their corpus
     row_index       (batch,) long           their rows in the encoded split, for `HashedDropout`
     layout          how tokens regroup into sentences, None in a flat batch
-    spelling        the words of the encoded split as text, by `row_index`; None if unknown
+    texts           the encoded split as words, by `row_index`; None if unknown
     """
 
     tokens: Tensor
@@ -63,7 +37,7 @@ class Batch:
     ids: NDArray[np.int64]
     row_index: Tensor
     layout: SentenceLayout | None = None
-    spelling: Spelling | None = None
+    texts: TokenizedTexts | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -56,8 +56,8 @@ def columns_in_use(
     where: str, table: pd.DataFrame, options: CorpusOptions, notes: list[str]
 ) -> pd.DataFrame:
     """The columns in use, checked, under plain names; a note where one cannot be used."""
-    given_tokens = options.tokeniser == "tokens"
-    source = options.tokens_column if given_tokens else options.text_column
+    given_tokens = options.tokens_column is not None
+    source = options.tokens_column or options.text_column
     labels: list[str] | None = None
     for column, flag in (
         (source, "tokens" if given_tokens else "text"),
@@ -126,7 +126,8 @@ def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
         if not isinstance(text, str):
             raise VeraxError(
                 f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
-                "name the text with text_column (--text-column)",
+                "name the text with text_column (--text-column), or lists of tokens with "
+                "tokens_column (--tokens-column)",
                 code="corpus.bad-value",
             )
         if not (text.isascii() or _is_unicode(text)):
@@ -152,11 +153,17 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
         if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
             raise VeraxError(
                 f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
-                "of tokens: for text use tokeniser 'whitespace' (--tokeniser whitespace) and "
-                "text_column (--text-column)",
+                "of tokens: name texts with text_column (--text-column)",
                 code="corpus.bad-value",
             )
         lists.append([str(t) for t in tokens])
+        for token in lists[-1]:
+            if len(token.split()) > 1:
+                raise VeraxError(
+                    f"{where} row {row} has the token {token!r:.60} in column {column!r}: "
+                    "expected tokens without blanks, such as New_York",
+                    code="corpus.bad-value",
+                )
         if not _is_unicode("".join(lists[-1])):
             raise VeraxError(
                 f"{where} row {row} holds half a character (a lone surrogate) in column "

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
+from verax.corpora.tokenizer import Tokenizer, tokenize
 from verax.corpora.vocabulary import UNK, Vocabulary
 
 MANY_UNKNOWN = 0.2
@@ -26,13 +27,16 @@ class Note(NamedTuple):
 
 
 def describe(
-    corpus: Corpus, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter
+    corpus: Corpus,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    tokenizer: Tokenizer | None = None,
 ) -> dict[str, Any]:
     """Numbers of a corpus, as the papers' tables of datasets have them.
 
     Args:
         corpus: the corpus.
-        watch: passes documents on while they are tokenised, for a progress bar.
+        watch: passes documents on while they are tokenized, for a progress bar.
+        tokenizer: splits texts into words; that of `count_words_by`, unless given.
 
     Returns:
         Documents by split, classes, mean and standard deviation (n − 1) of words and sentences over
@@ -41,11 +45,13 @@ def describe(
         `unknown_words`, the share of tokens that train lacks, and `overlap`, the documents that
         train has, too.
     """
-    for documents in corpus.splits.values():
-        documents.tokenise(watch)
-    words = np.concatenate([d.token_numbers.lengths for d in corpus.splits.values()])
-    sentences = np.concatenate([d.sentences.lengths for d in corpus.splits.values()])
-    vocabulary = words_of(corpus)
+    tokenizer = tokenizer or tokenizer_of(corpus)
+    splits = [tokenize(documents, tokenizer) for documents in corpus.splits.values()]
+    for texts in splits:
+        texts.number(watch)
+    words = np.concatenate([texts.numbers.lengths for texts in splits])
+    sentences = np.concatenate([texts.sentences.lengths for texts in splits])
+    vocabulary = words_of(corpus, tokenizer)
     return {
         "corpus": corpus.name,
         "classes": len(corpus.classes),
@@ -58,32 +64,46 @@ def describe(
         "sentences_sd": float(sentences.std(ddof=1)),
         "vocabulary": len(vocabulary.words),
         "unknown_words": {
-            name: unknown_share(corpus.splits[name], vocabulary) for name in corpus.overlap
+            name: unknown_share(corpus.splits[name], vocabulary, tokenizer)
+            for name in corpus.overlap
         },
         "overlap": corpus.overlap,
     }
 
 
-def words_of(corpus: Corpus) -> Vocabulary:
+def tokenizer_of(corpus: Corpus) -> Tokenizer:
+    """The tokenizer by which words of a corpus are counted."""
+    return Tokenizer(str(corpus.config.get("count_words_by", "words")))
+
+
+def words_of(corpus: Corpus, tokenizer: Tokenizer | None = None) -> Vocabulary:
     """The vocabulary of train, or of all documents where none are in train."""
-    return Vocabulary.of(corpus.train if len(corpus.train) else corpus.documents(ALL))
+    documents = corpus.train if len(corpus.train) else corpus.documents(ALL)
+    return Vocabulary.of(tokenize(documents, tokenizer or tokenizer_of(corpus)))
 
 
-def unknown_share(documents: Documents, vocabulary: Vocabulary) -> float:
-    """The share of the documents' tokens that the vocabulary lacks."""
-    rows = vocabulary.encode(documents.token_numbers, documents.lexicon).values
+def unknown_share(documents: Documents, vocabulary: Vocabulary, tokenizer: Tokenizer) -> float:
+    """The share of the documents' words that the vocabulary lacks."""
+    rows = vocabulary.encode(tokenize(documents, tokenizer)).values
     return float((rows == UNK).mean()) if len(rows) else 0.0
 
 
-def reading_notes(corpus: Corpus, vocabulary: Vocabulary, whose: str = "the model") -> list[Note]:
+def reading_notes(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    tokenizer: Tokenizer | None = None,
+    whose: str = "the model",
+) -> list[Note]:
     """Unknown words by split, and documents of validation and test that train has, too.
 
     Args:
         corpus: the corpus.
         vocabulary: the words that are known.
+        tokenizer: splits texts into words; that of `count_words_by`, unless given.
         whose: whose vocabulary it is.
     """
-    shares = {name: unknown_share(corpus.splits[name], vocabulary) for name in corpus.splits}
+    known = tokenizer or tokenizer_of(corpus)
+    shares = {n: unknown_share(d, vocabulary, known) for n, d in corpus.splits.items()}
     notes = []
     if any(shares.values()):
         counts = ", ".join(f"{name} {share:.1%}" for name, share in shares.items() if share)
@@ -114,6 +134,6 @@ def unknown_warning(share: float, where: str, whose: str = "the model") -> Note:
     """Why a high share of unknown words matters, and what to do."""
     text = (
         f"{where}: {share:.0%} of the words are not in the vocabulary of {whose}; a model reads "
-        "them all as one word, and attention on them says little: check language and tokeniser"
+        "them all as one word, and attention on them says little: check language and tokenizer"
     )
     return Note(text, is_warning=True)

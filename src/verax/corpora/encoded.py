@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from verax.corpora.batch import Batch, SentenceLayout, Spelling
+from verax.corpora.batch import Batch, SentenceLayout
 from verax.corpora.batching import Rows
 from verax.corpora.corpus import Documents
 from verax.corpora.ragged import Ragged
-from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
+from verax.corpora.tokenizer import TokenizedTexts, Tokenizer, tokenize
 from verax.corpora.vocabulary import EOS, PAD, SOS, Vocabulary
 from verax.errors import VeraxError
+
+Texts = Sequence[str | Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +28,7 @@ class EncodedDocuments:
     """Vocabulary rows of every document, SOS and EOS included where `boundaries` is set.
 
     `sentences` holds the number of tokens of each sentence for a hierarchical model, else None;
-    `spelling` the words as text, where they are known.
+    `tokenized` the texts as words, where they are known.
     """
 
     tokens: Ragged
@@ -32,11 +36,40 @@ class EncodedDocuments:
     ids: NDArray[np.int64]
     boundaries: bool
     sentences: Ragged | None = None
-    spelling: Spelling | None = None
+    tokenized: TokenizedTexts | None = None
     _on_device: dict[torch.device, tuple[Tensor, ...]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def words(self) -> list[list[str]]:
+        """The words of every text that are read."""
+        return self._known.words
+
+    @property
+    def texts(self) -> Sequence[str | Sequence[str]]:
+        """The texts, or lists of tokens."""
+        return self._known.texts
+
+    @property
+    def spans(self) -> Ragged:
+        """Where each word that is read begins and ends in its text, values (words, 2)."""
+        return self._known.spans
+
+    @property
+    def word_counts(self) -> NDArray[np.int64]:
+        """(documents,): how many words of each are read."""
+        return self.tokens.lengths - 2 * self.boundaries
+
+    @property
+    def _known(self) -> TokenizedTexts:
+        if self.tokenized is None:
+            raise VeraxError(
+                "these documents are numbers alone: their words are known where texts were encoded",
+                code="text.missing",
+            )
+        return self.tokenized
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -64,7 +97,7 @@ class EncodedDocuments:
             ids=self.ids[rows],
             row_index=row_index,
             layout=layout,
-            spelling=self.spelling,
+            texts=self.tokenized,
         )
 
     def _on_accelerator(
@@ -130,76 +163,73 @@ class EncodedDocuments:
         return self._on_device[device]
 
 
+_ENCODED: WeakKeyDictionary[Any, WeakKeyDictionary[Documents, Any]] = WeakKeyDictionary()
+
+
+def encodings_of(model: Any) -> MutableMapping[Any, Any]:
+    """Documents → what a model made of them, for as long as both are in memory."""
+    return _ENCODED.setdefault(model, WeakKeyDictionary())
+
+
 def encode(
-    documents: Documents, vocabulary: Vocabulary, *, boundaries: bool, hierarchical: bool
-) -> EncodedDocuments:
-    """A split as vocabulary rows."""
-    return _encode(
-        documents.token_numbers,
-        documents.lexicon,
-        vocabulary,
-        labels=documents.labels if documents.is_labelled else None,
-        ids=documents.ids,
-        boundaries=boundaries,
-        sentences=documents.sentences if hierarchical else None,
-    )
-
-
-def encode_texts(
-    texts: Sequence[str | Sequence[str]],
-    tokeniser: Tokeniser,
+    source: Texts | Documents,
     vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
     *,
-    boundaries: bool,
-    hierarchical: bool,
+    max_length: int | None = None,
+    boundaries: bool = False,
+    hierarchical: bool = False,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> EncodedDocuments:
-    """New texts (or token lists) as vocabulary rows, read as the training corpus was."""
-    if isinstance(texts, str):
+    """Return documents, texts or lists of tokens as vocabulary rows.
+
+    Args:
+        source: what is read; no text may be blank.
+        vocabulary: whose rows.
+        tokenizer: splits texts into words.
+        max_length: reads this many words of a text, its first.
+        boundaries: whether to put SOS and EOS around each.
+        hierarchical: whether to find sentences.
+        watch: passes texts on while they are tokenized, for a progress bar.
+    """
+    texts = tokenize(_checked(source), tokenizer)
+    texts.number(watch)
+    empty = np.flatnonzero(texts.numbers.lengths == 0)
+    if len(empty):
+        raise VeraxError(
+            f"text {empty[0]} has no words ({len(empty)} such): leave empty texts out first",
+            code="text.empty",
+        )
+    if max_length is not None:
+        texts = texts.first(max_length)
+    rows = vocabulary.encode(texts)
+    if boundaries:
+        rows = rows.surround(SOS, EOS)
+    labels, ids = None, np.arange(len(texts))
+    if isinstance(source, Documents):
+        labels, ids = source.labels if source.is_labelled else None, source.ids
+    sentences = texts.sentences if hierarchical else None
+    return EncodedDocuments(rows, labels, ids, boundaries, sentences, texts)
+
+
+def _checked(source: Texts | Documents) -> Texts | Documents:
+    """Documents as they are, or a list of texts and lists of tokens."""
+    if isinstance(source, Documents):
+        return source
+    if isinstance(source, str):
         raise VeraxError(
             "expected a list of texts, not one text: put it in a list", code="text.wrong-type"
         )
-    if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
+    if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
         raise VeraxError(
-            f"expected a list of texts, not {type(texts).__name__}: give a list",
+            f"expected a list of texts, not {type(source).__name__}: give a list",
             code="text.wrong-type",
         )
-    texts = list(texts)
+    texts = list(source)
     for place, text in enumerate(texts):
         if not isinstance(text, (str, list, tuple, np.ndarray)):
             raise VeraxError(
                 f"text {place} is {type(text).__name__}: expected text or tokens",
                 code="text.wrong-type",
             )
-    lexicon = Lexicon()
-    tokens = lexicon.number(map(tokeniser, texts))
-    empty = np.flatnonzero(tokens.lengths == 0)
-    if len(empty):
-        raise VeraxError(
-            f"text {empty[0]} has no words ({len(empty)} such): leave empty texts out first",
-            code="text.empty",
-        )
-    return _encode(
-        tokens,
-        lexicon,
-        vocabulary,
-        labels=None,
-        ids=np.arange(len(tokens)),
-        boundaries=boundaries,
-        sentences=sentence_lengths(tokens, lexicon) if hierarchical else None,
-    )
-
-
-def _encode(
-    tokens: Ragged,
-    lexicon: Lexicon,
-    vocabulary: Vocabulary,
-    *,
-    labels: NDArray[np.int64] | None,
-    ids: NDArray[np.int64],
-    boundaries: bool,
-    sentences: Ragged | None,
-) -> EncodedDocuments:
-    rows = vocabulary.encode(tokens, lexicon)
-    if boundaries:
-        rows = rows.surround(SOS, EOS)
-    return EncodedDocuments(rows, labels, ids, boundaries, sentences, Spelling(tokens, lexicon))
+    return texts

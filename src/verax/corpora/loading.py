@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
 import pandas as pd
 
 from verax.corpora import planted, reviews
@@ -59,7 +60,9 @@ def load_corpus(source: Source, **options: Unpack[LoadKeywords]) -> Corpus:
             - the name of such a folder in `$VERAX_DATA`;
             - a dataset `owner/name` of the Hugging Face hub (extra `hf`);
             - a DataFrame with the columns of a file, or a dict of split → DataFrame;
-            - `(texts, labels)`, two lists, or `texts` alone, which have no labels.
+            - `(texts, labels)`, two lists, or `texts` alone, which have no labels. A text may be a
+              list of tokens, which are joined by blanks: a model trained with
+              `tokenizer="whitespace"` reads these tokens.
         options: the fields of `CorpusOptions`. The corpus `planted` takes those of `Planted` as
             well, also as part of its name: `planted:classes=3,length=40`.
 
@@ -166,7 +169,6 @@ def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
             code="corpus.wrong-source",
         )
     else:
-        column = options.tokens_column if options.tokeniser == "tokens" else options.text_column
         texts: Iterable[Any] = source
         labels: list[Any] | None = None
         if isinstance(source, tuple) and len(source) == 2 and not isinstance(source[1], str):
@@ -176,7 +178,11 @@ def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
                     code="corpus.wrong-source",
                 )
             texts, labels = source[0], list(source[1])
-        table = pd.DataFrame({column: pd.Series(list(texts), dtype=object)})
+        values = list(texts)
+        if values and isinstance(values[0], (list, tuple, np.ndarray)):
+            options = replace(options, tokens_column=options.tokens_column or "tokens")
+        column = options.tokens_column or options.text_column
+        table = pd.DataFrame({column: pd.Series(values, dtype=object)})
         if labels is None:
             options = replace(options, label_column=None)
         elif len(labels) != len(table):
@@ -271,8 +277,7 @@ def _is_hub_name(name: str) -> bool:
 
 def _needed(options: CorpusOptions) -> list[str]:
     """Return the names of the columns that a file must have."""
-    given_tokens = options.tokeniser == "tokens"
-    source = options.tokens_column if given_tokens else options.text_column
+    source = options.tokens_column or options.text_column
     return [name for name in (options.label_column, source) if name is not None]
 
 
@@ -344,7 +349,7 @@ def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
     of_planted = names(planted.Planted)
     knobs |= {k: v for k, v in options.items() if k in of_planted}
     others = {k: v for k, v in options.items() if k not in of_planted}
-    settings = replace(build(CorpusOptions, others, also_valid=of_planted), tokeniser="tokens")
+    settings = build(CorpusOptions, others, also_valid=of_planted)
     generator = build(planted.Planted, knobs)
     corpus = assemble("planted", planted.generate(generator), settings)
     config = {**corpus.config, **asdict(generator)}

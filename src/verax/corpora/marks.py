@@ -22,7 +22,7 @@ import pandas as pd
 
 from verax.corpora.options import CorpusOptions
 from verax.corpora.rationales import Places, Rationales, joined_places, places_in, united
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.tokenizer import Tokenizer
 from verax.errors import VeraxError, nearest
 
 _DEFAULT = CorpusOptions().rationale_column
@@ -147,7 +147,7 @@ class _Texts:
     def __init__(self, table: pd.DataFrame, options: CorpusOptions, clean: pd.DataFrame) -> None:
         self._read: list[str] = clean["text"].tolist()
         self._are_read = "tokens" in clean.columns
-        self._column = options.tokens_column
+        self._column = options.tokens_column or "tokens"
         has_tokens = self._column in table.columns
         self._tokens = table[self._column].tolist() if has_tokens else [None] * len(clean)
         has_texts = self._are_read and options.text_column in table.columns
@@ -162,7 +162,7 @@ class _Texts:
         text, tokens = self._read[row], _strings(self._tokens[row])
         if self._are_read and tokens is not None:
             return joined_places(tokens)
-        blank = Tokeniser("whitespace").spans(text)
+        blank = Tokenizer("whitespace").spans(text)
         places = blank if tokens is None else places_in(text, tokens)
         if places is None and tokens is not None and len(blank) == len(tokens):
             return blank

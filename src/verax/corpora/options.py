@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from verax.corpora.tokenising import TOKENISERS
+from verax.corpora.tokenizer import TOKENIZERS
 from verax.options import option
 
-# A cell of a study is found by the hash of its corpus's config. These options are younger than some
-# results: at their defaults they are left out of the config, so that the hash is the old one.
-HASH_COMPAT_DEFAULTS = ("test_limit", "truncate", "encoding")
+# These options are left out of a corpus's config at their defaults.
+LEFT_OUT = ("test_limit", "encoding", "count_words_by")
 
 
 @dataclass(frozen=True)
@@ -25,28 +24,23 @@ class CorpusOptions:
     label_column: str | None = option(
         "label", "column that holds the label, or none for documents without labels"
     )
-    tokens_column: str = option("tokens", "column of token lists, read with tokeniser 'tokens'")
+    tokens_column: str | None = option(
+        None, "column of lists of tokens, which are read in place of texts, joined by blanks"
+    )
     rationale_column: str = option(
         "rationale",
         "column of what people marked: 0/1 for each token, or spans of characters; several columns "
         "with commas, one for each annotator",
     )
-    tokeniser: str = option(
-        "words",
-        "words (lower-cased words and signs), digits-masked (as words, what has a digit is qqq, "
-        "a sign repeated is one), characters (as words, but every character of a script without "
-        "spaces is a token), keras (words without signs, as Keras's IMDB), whitespace (split at "
-        "blanks), or tokens (the lists in the tokens column)",
-        choices=TOKENISERS,
-    )
-    lowercase: bool = option(True, "lower-case every token")
     labels: dict[str, Any] | None = option(  # noqa: RUF009
         None, "keep and rename these labels only, such as 0=world,2=business"
     )
-    min_length: int | None = option(None, "drop documents with fewer tokens", minimum=1)
-    max_length: int | None = option(None, "drop documents with more tokens", minimum=1)
-    truncate: int | None = option(
-        None, "keep the first so many tokens of a document, instead of dropping it", minimum=1
+    min_words: int | None = option(None, "drop documents with fewer words", minimum=1)
+    max_words: int | None = option(None, "drop documents with more words", minimum=1)
+    count_words_by: str = option(
+        "words",
+        "the tokenizer by which they are counted; documents without words are dropped",
+        choices=TOKENIZERS,
     )
     limit: int | None = option(
         None, "keep at most this many documents of each split, stratified by label", minimum=1
@@ -76,14 +70,12 @@ class CorpusKeywords(TypedDict, total=False):
 
     text_column: str
     label_column: str | None
-    tokens_column: str
+    tokens_column: str | None
     rationale_column: str
-    tokeniser: str
-    lowercase: bool
     labels: dict[str, Any] | None
-    min_length: int | None
-    max_length: int | None
-    truncate: int | None
+    min_words: int | None
+    max_words: int | None
+    count_words_by: str
     limit: int | None
     test_limit: int | None
     validation_fraction: float

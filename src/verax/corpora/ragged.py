@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +27,12 @@ class Ragged:
     @classmethod
     def from_lengths(cls, values: NDArray[np.generic], lengths: NDArray[np.int64]) -> Ragged:
         return cls(values, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+    @classmethod
+    def of(cls, rows: Sequence[NDArray[np.int64]], width: int) -> Ragged:
+        """From whole numbers, an array (values, width) for each row."""
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        return cls.from_lengths(np.concatenate([np.zeros((0, width), np.int64), *rows]), lengths)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -53,6 +59,11 @@ class Ragged:
         return Ragged.from_lengths(
             self.values[np.repeat(self.offsets[rows], lengths) + within], lengths
         )
+
+    def first(self, length: int) -> Ragged:
+        """The first `length` values of each row."""
+        kept = positions_within(self.lengths) < length
+        return Ragged.from_lengths(self.values[kept], np.minimum(self.lengths, length))
 
     def surround(self, first: int, last: int) -> Ragged:
         """Each row with a value put before and one after it."""

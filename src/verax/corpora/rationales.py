@@ -1,6 +1,6 @@
 """Rationales: which characters of a text people marked as the reason for its label.
 
-Marks are kept as spans of characters, so that any tokeniser's words can be asked about them. A word
+Marks are kept as spans of characters, so that they apply to the words of any tokenizer. A word
 is marked by an annotator if at least one of its characters is. It is in the rationale if more than
 half of the document's annotators marked it; a tie does not.
 """
@@ -100,12 +100,13 @@ class Rationales:
         among = np.maximum(self.annotators, 1)[places.row_of_value]
         return Ragged(self.marked(places).sum(0) / among, places.offsets)
 
-    def cut(self, row: int, length: int) -> Places:
-        """(spans, 3) of one document, within its first so many characters."""
-        spans = np.asarray(self.spans[row], dtype=np.int64).reshape(-1, 3)
-        kept = spans[spans[:, 1] < length].copy()
-        kept[:, 2] = np.minimum(kept[:, 2], length)
-        return kept
+    def majority(self, places: Ragged) -> Ragged:
+        """The words that more than half of the annotators marked, as bool; a tie is not marked.
+
+        Args:
+            places: a row per document, values (words, 2).
+        """
+        return majority(self.shares(places))
 
     def moved(self, row: int, before: Places, after: Places) -> Places:
         """(spans, 3) of one document whose words stand elsewhere now.

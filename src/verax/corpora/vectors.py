@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verax.corpora.corpus import Documents
+from verax.corpora.tokenizer import TokenizedTexts
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.files import stamp
@@ -56,7 +56,7 @@ class WordVectors:
 def read_vectors(
     path: str | Path,
     vocabulary: Vocabulary,
-    train: Documents,
+    train: TokenizedTexts,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> WordVectors:
     """The rows of a vectors file that the vocabulary needs.
@@ -110,7 +110,7 @@ def file_hash(path: str | Path) -> str:
 
 
 def train_vectors(
-    vocabulary: Vocabulary, train: Documents, size: int, epochs: int, seed: int
+    vocabulary: Vocabulary, train: TokenizedTexts, size: int, epochs: int, seed: int
 ) -> WordVectors:
     """word2vec on the corpus's own sentences with unit-norm rows, as Serrano & Smith have it.
 
@@ -123,7 +123,7 @@ def train_vectors(
         )
     from gensim.models import Word2Vec
 
-    encoded = vocabulary.encode(train.token_numbers, train.lexicon)
+    encoded = vocabulary.encode(train)
     lengths = train.sentences.values.astype(np.int64)
     edges = np.cumsum(lengths)[:-1]
     sentences = [[str(i) for i in s] for s in np.split(encoded.values, edges)]
@@ -264,9 +264,9 @@ def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:
 
 
 def _with_coverage(
-    matrix: NDArray[np.float32], present: set[int], vocabulary: Vocabulary, train: Documents
+    matrix: NDArray[np.float32], present: set[int], vocabulary: Vocabulary, train: TokenizedTexts
 ) -> WordVectors:
-    tokens = vocabulary.encode(train.token_numbers, train.lexicon).values
+    tokens = vocabulary.encode(train).values
     first = len(vocabulary) - len(vocabulary.words)
     words = [row for row in present if row >= first]
     covered = np.isin(tokens, np.array(words, dtype=np.int64))

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from verax.corpora.corpus import Documents
 from verax.corpora.ragged import Ragged
-from verax.corpora.tokenising import Lexicon
+from verax.corpora.tokenizer import TokenizedTexts
 from verax.errors import VeraxError
 
 PAD, UNK, SOS, EOS = range(4)
@@ -37,19 +36,18 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} rows)"
 
     @classmethod
-    def of(cls, train: Documents, min_df: int = 1, max_size: int | None = None) -> Vocabulary:
-        """The words of the train split that occur in at least `min_df` documents.
+    def of(cls, train: TokenizedTexts, min_df: int = 1, max_size: int | None = None) -> Vocabulary:
+        """The words of the training documents that occur in at least `min_df` of them.
 
         With `max_size`, the most frequent that many (special rows not counted). Ties in frequency
         are in order of the alphabet, so the rows do not depend on the order of documents.
         """
-        tokens = train.token_numbers
-        n = len(train.lexicon)
-        counts = np.bincount(tokens.values.astype(np.int64), minlength=n)
-        document_frequency = _document_frequency(tokens, n)
-        types = list(train.lexicon)
+        tokens, lexicon = train.numbers, train.lexicon
+        counts = np.bincount(tokens.values.astype(np.int64), minlength=len(lexicon))
+        document_frequency = _document_frequency(tokens, len(lexicon))
+        types = list(lexicon)
         kept = np.flatnonzero((document_frequency >= min_df) & (counts > 0))
-        words = sorted((types[i] for i in kept), key=lambda w: (-counts[train.lexicon[w]], w))
+        words = sorted((types[i] for i in kept), key=lambda w: (-counts[lexicon[w]], w))
         if not words:
             raise VeraxError(
                 f"no word occurs in {min_df} training documents: lower min_df (--min-df)",
@@ -66,12 +64,13 @@ class Vocabulary:
         """The word in a row, or the special token's name."""
         return SPECIALS[row] if row < len(SPECIALS) else self.words[row - len(SPECIALS)]
 
-    def encode(self, tokens: Ragged, lexicon: Lexicon) -> Ragged:
-        """Lexicon numbers as rows, unknown words as UNK; one look-up per distinct word."""
+    def encode(self, texts: TokenizedTexts) -> Ragged:
+        """The row of every word, UNK for unknown ones; one look-up per distinct word."""
+        numbers = texts.numbers  # fills the lexicon
         table: NDArray[np.int32] = np.array(
-            [self.rows.get(word, UNK) for word in lexicon], dtype=np.int32
+            [self.rows.get(word, UNK) for word in texts.lexicon], dtype=np.int32
         )
-        return Ragged(table[tokens.values.astype(np.int64)], tokens.offsets)
+        return Ragged(table[numbers.values.astype(np.int64)], numbers.offsets)
 
 
 def _document_frequency(tokens: Ragged, words: int) -> NDArray[np.int64]:

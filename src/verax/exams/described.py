@@ -134,7 +134,6 @@ MANIFEST: Kind = record(
         "words": maybe(number(0)),
         "limits": limits,
         "corpus": CORPUS,
-        "texts_fingerprint": maybe(text),
         "model": MODEL,
         "kind": maybe(text),
         "device": text,

@@ -6,7 +6,7 @@ import platform
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -35,7 +35,6 @@ from verax.exams.seeing import Decided, out_of_time, see_all, see_within
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
 from verax.external.pieces import ReadPieces
-from verax.external.reading import ReadTexts
 from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
@@ -79,8 +78,8 @@ def examine(
             `verax.from_predict`; the folder of a saved one; or `hf:FOLDER` for a Hugging Face
             model.
         corpus: a corpus, or what `verax.load_corpus` takes (a name, a path, a DataFrame, lists),
-            read by the model's tokeniser; the corpus that the model was trained on, unless given.
-            It need not have labels: accuracy is then not known.
+            the corpus that the model was trained on, unless given. It need not have labels:
+            accuracy is then not known.
         exams: names of exams, or classes of your own derived from `verax.Exam`; all, unless given
             (`verax.EXAMS` has them).
         split: train, validation, test, or all for the documents of all three; test, unless given,
@@ -173,11 +172,6 @@ def examine(
             corpus = load_to_examine(examined, source, split)
         except MissingColumnError as error:
             call = [repr(str(source)) if isinstance(source, (str, Path)) else "frame"]
-            call += (
-                []
-                if examined.tokeniser.kind == "words"
-                else [f"tokeniser={examined.tokeniser.kind!r}"]
-            )
             call.append(f"{error.option}=…")
             raise VeraxError(
                 f"{error}, or load it first: verax.load_corpus({', '.join(call)})", code=error.code
@@ -214,7 +208,7 @@ def examine(
     whole = len(documents)
     for ranking in rankings.values():
         if isinstance(ranking, ArrayImportance):
-            ranking.bind(examined, _word_counts(examined, documents), documents.ids)
+            ranking.bind(examined, examined.encode(documents).word_counts, documents.ids)
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
@@ -235,9 +229,7 @@ def examine(
     ):
         if not examined.trained_here:
             say(display, plan_lines(planned))
-        if examined.kind == POOLED:
-            documents.tokenise(display.watching(f"tokenising {split}"))
-        encoded = examined.read(documents)
+        encoded = examined.encode(documents, display.watching(f"tokenizing {split}"))
         unknown = round(examined.unknown_words(encoded), 6)
         if unknown == 1:
             raise VeraxError(
@@ -270,7 +262,7 @@ def examine(
         with display.busy("gathering tables"):
             tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
-            redaction = Redaction(patterns, documents, encoded) if patterns else None
+            redaction = Redaction(patterns, encoded) if patterns else None
             if redaction is not None:
                 tables = redaction.tables(tables)
             parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
@@ -292,10 +284,9 @@ def examine(
         "classes": examined.classes,
         "labels": _counted(documents, examined.classes),
         "unknown_words": unknown,
-        "words": _mean_words(encoded, documents),
+        "words": round(float(encoded.word_counts.mean()), 2),
         "limits": applied.to_json(),
         "corpus": recorded_config(corpus),
-        "texts_fingerprint": corpus.texts_fingerprint,
         "model": {"options": examined.describe(), **examined.record},
         "device": str(examined.device),
         "python": platform.python_version(),
@@ -313,7 +304,7 @@ def examine(
         manifest["without_labels"] = {"exams_left_out": left_out, **decided.to_json()}
     if max_seconds is not None:
         manifest["max_seconds"] = max_seconds
-        manifest["out_of_time"] = out_of_time(unseen, _word_counts(examined, documents))
+        manifest["out_of_time"] = out_of_time(unseen, encoded.word_counts)
     if unmarked and is_chosen:
         manifest["without_rationales"] = {"exams_left_out": unmarked}
     if any(EXAMS[name].needs_rationales for name in names):
@@ -355,9 +346,8 @@ def load_to_examine(
     if source is None:
         return load_trained_on(model.record, "the model")
     config = model.record.get("corpus", {})
-    reading = {**reading_options(model), **options}
     cut = split in SPLITS or (isinstance(source, (str, Path)) and _is_trained_on(source, config))
-    return load_for_examining(source, reading, cut=cut, trained_on=config)
+    return load_for_examining(source, options, cut=cut, trained_on=config)
 
 
 def _is_trained_on(source: str | Path, config: Mapping[str, Any]) -> bool:
@@ -375,13 +365,6 @@ def _is_trained_on(source: str | Path, config: Mapping[str, Any]) -> bool:
         return load_corpus(source, **how).fingerprint == config.get("fingerprint")
     except VeraxError:
         return False
-
-
-def load_as_read_by(model: AttentionClassifier, name: str | Path | None, who: str) -> Corpus:
-    """A corpus by name with the model's tokeniser; without a name, the one it was trained on."""
-    if name is not None:
-        return load_corpus(name, **reading_options(model))
-    return load_trained_on(model.record, who)
 
 
 def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
@@ -414,27 +397,6 @@ def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
     return corpus
 
 
-def reading_options(model: AttentionClassifier) -> dict[str, Any]:
-    """How a corpus is to be loaded so that the model can read it."""
-    return {"tokeniser": model.tokeniser.kind, "lowercase": model.tokeniser.lowercase}
-
-
-def _word_counts(model: TextClassifier, documents: Documents) -> NDArray[np.int64]:
-    """(documents,): how many words of each the model reads."""
-    if model.kind == POOLED:
-        return documents.token_numbers.lengths
-    return np.array([len(spans) for spans in model.read(documents).spans], dtype=np.int64)
-
-
-def _mean_words(encoded: Any, documents: Documents) -> float:
-    """Words a document, on average."""
-    if isinstance(encoded, ReadTexts):
-        lengths = np.array([len(words) for words in encoded.words])
-    else:
-        lengths = documents.token_numbers.lengths
-    return round(float(lengths.mean()), 2)
-
-
 def _counted(documents: Documents, classes: Sequence[str]) -> dict[str, int]:
     """Class → how many of the documents have it as their label."""
     labels = np.bincount(documents.labels[documents.labels >= 0], minlength=len(classes))
@@ -461,11 +423,9 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
         )
     # the last place is that of label −1: none
     place = np.array([*map(model.classes.index, corpus.classes), -1], dtype=np.int64)
-    ids = documents.ids
+    labels, ids = place[documents.labels], documents.ids
     if len(np.unique(ids)) < len(ids):
         ids = np.arange(len(ids))
-    same = replace(documents, labels=place[documents.labels], ids=ids)
-    # the texts are the same ones: what was found in them need not be found again
-    computed = {n: v for n, v in vars(documents).items() if n in ("token_numbers", "sentences")}
-    vars(same).update(computed)
-    return same
+    if ids is documents.ids and np.array_equal(labels, documents.labels):
+        return documents
+    return documents.with_labels(labels, ids)

@@ -83,7 +83,7 @@ def randomisation_check(
     sample = check("sample", sample, int, {"minimum": 1})
     by = (*DERIVED, "gradient", "leave-one-out") if by is None else by
     names = names_of(by if isinstance(by, str) else list(by), "inputs", TRANSFORMER)
-    read = model.read(_texts(corpus_or_texts, sample, seed))
+    read = model.encode(_texts(corpus_or_texts, sample, seed))
     targets: list[Tensor] = []
     generator = torch.Generator().manual_seed(seed)
     rows: list[dict[str, Any]] = []

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.corpora.corpus import Documents
 from verax.corpora.redacting import COVER, Patterns, covered_in
-from verax.external.reading import ReadTexts
 
 _PLACES = {"gallery_tokens": "token", "gallery_words": "place"}
 """Tables with a row for each word of a document → the column that says which word it is."""
@@ -28,16 +26,16 @@ class Redaction:
 
     Args:
         patterns: what to look for, in texts as they were written.
-        documents: all that are examined.
-        encoded: the same as the model reads them.
+        encoded: the documents, as the model reads them.
     """
 
-    def __init__(self, patterns: Patterns, documents: Documents, encoded: Any) -> None:
+    def __init__(self, patterns: Patterns, encoded: Any) -> None:
         self.patterns = patterns
         self.covered_documents = 0
         self._covered: dict[int, NDArray[np.bool_]] = {}
         self._words: set[str] = set()
-        for number, text, places in _read(documents, encoded):
+        of_documents = zip(encoded.ids.tolist(), encoded.texts, encoded.spans, strict=True)
+        for number, text, places in of_documents:
             covered = covered_in(text, places, patterns)
             written = text if isinstance(text, str) else " ".join(text)
             words = (written[begin:end] for begin, end in places[covered].tolist())
@@ -77,16 +75,6 @@ class Redaction:
 
     def _is_hidden(self, word: str) -> bool:
         return word.casefold() in self._words or any(p.search(word) for p in self.patterns)
-
-
-def _read(documents: Documents, encoded: Any) -> Iterable[tuple[int, Any, NDArray[np.int64]]]:
-    """id, text and the places of its words, of each document."""
-    if isinstance(encoded, ReadTexts):
-        yield from zip(encoded.ids.tolist(), encoded.texts, encoded.spans, strict=True)
-        return
-    texts: Any = documents.given_tokens or documents.texts
-    places = (np.asarray(row) for row in documents.places)
-    yield from zip(documents.ids.tolist(), texts, places, strict=True)
 
 
 def _either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
-from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.corpora.encoded import encodings_of
+from verax.corpora.tokenizer import AS_WRITTEN, Tokenizer
 from verax.errors import VeraxError, nearest
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.trace import WordTrace
@@ -56,7 +57,7 @@ class ExternalClassifier(ABC):
 
     Args:
         classes: names of the classes, in the order of the logits.
-        tokeniser: how texts are split into words: as-written or whitespace.
+        word_tokenizer: how texts are split into words: as-written or whitespace.
         record: metadata saved with results.
     """
 
@@ -66,11 +67,11 @@ class ExternalClassifier(ABC):
     def __init__(
         self,
         classes: Sequence[str],
-        tokeniser: Tokeniser | None = None,
+        word_tokenizer: Tokenizer | None = None,
         record: Mapping[str, Any] | None = None,
     ) -> None:
         self.classes = [str(name) for name in classes]
-        self.tokeniser = tokeniser or Tokeniser(AS_WRITTEN, lowercase=False)
+        self.word_tokenizer = word_tokenizer or Tokenizer(AS_WRITTEN, lowercase=False)
         self.record: Mapping[str, Any] = dict(record or {})
 
     @property
@@ -94,9 +95,24 @@ class ExternalClassifier(ABC):
     def trace_rows(self, read: ReadTexts, rows: NDArray[np.int64]) -> WordTrace:
         """A pass over the texts at `rows`."""
 
-    def read(self, texts: Texts | Documents | ReadTexts) -> ReadTexts:
-        """Texts with the places of their words."""
-        return read_texts(texts, self.tokeniser)
+    def encode(self, texts: Texts | Documents | ReadTexts, watch: Watch = iter) -> ReadTexts:
+        """Return texts as the model reads them: words, with their spans in the text.
+
+        Args:
+            texts: documents of a corpus, which are encoded once; texts; or lists of words.
+            watch: passes texts on, for a progress bar.
+        """
+        if isinstance(texts, ReadTexts):
+            return texts
+        if not isinstance(texts, Documents):
+            return self._encoded(texts)
+        known = encodings_of(self)
+        if texts not in known:
+            known[texts] = self._encoded(texts)
+        return known[texts]
+
+    def _encoded(self, texts: Texts | Documents) -> ReadTexts:
+        return read_texts(texts, self.word_tokenizer)
 
     def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
         """The share of words that the model reads as unknown; 0 where it does not tell."""
@@ -104,7 +120,7 @@ class ExternalClassifier(ABC):
 
     def trace(self, texts: Texts) -> WordTrace:
         """A pass over some texts, all at once, in the order given."""
-        read = self.read(texts)
+        read = self.encode(texts)
         if len(read) == 0:
             raise VeraxError("no text to trace: give at least one", code="text.missing")
         return self.trace_rows(read, np.arange(len(read)))
@@ -120,7 +136,7 @@ class ExternalClassifier(ABC):
         watch: Watch = iter,
     ) -> Iterator[WordTrace]:
         """Traces of any number of texts, batch by batch within a budget of padded tokens."""
-        read = self.read(texts)
+        read = self.encode(texts)
         for rows in watch(self.batches(read, max_tokens)):
             yield self.trace_rows(read, rows)
 
@@ -132,7 +148,7 @@ class ExternalClassifier(ABC):
         watch: Watch = iter,
     ) -> Tensor:
         """(documents, classes) in the order given, on CPU."""
-        read = self.read(texts)
+        read = self.encode(texts)
         batches = reading_batches(read.lengths, max_tokens)
         logits = torch.zeros(len(read), len(self.classes), dtype=torch.float32)
         for rows in watch(batches):

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.corpora.tokenizer import AS_WRITTEN, Tokenizer
 from verax.device import resolve_device
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.external.attention.functions import FunctionRoute
@@ -105,7 +105,7 @@ def from_transformers(
             route=FunctionRoute(module),
             readout=readout,
             head=head,
-            tokeniser=Tokeniser(words, lowercase=False),
+            word_tokenizer=Tokenizer(words, lowercase=False),
             record={"name": name},
         )
         pieces = probe_pieces(classifier)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.tokenizer import Tokenizer
 from verax.corpora.vocabulary import UNK, Vocabulary
 from verax.errors import VeraxError, foreign_code
 from verax.models.classifier import weigh_again
@@ -78,11 +78,12 @@ class ModuleClassifier(PooledClassifier):
         vocabulary: words, in the order of Verax's own rows.
         rows: (vocabulary rows,) long: the module's row for each of Verax's.
         classes: names of the classes.
-        tokeniser: how texts become words.
+        word_tokenizer: how texts become words.
         parts: embed (or None), encode, attend, head.
         boundaries: whether the module reads a start and an end around each text.
         knows_unknown: whether it has a row for words that it does not know.
         name: what results call it.
+        max_length: how many words of a text it reads; None for all.
     """
 
     def __init__(
@@ -91,17 +92,19 @@ class ModuleClassifier(PooledClassifier):
         vocabulary: Vocabulary,
         rows: Tensor,
         classes: Sequence[str],
-        tokeniser: Tokeniser,
+        word_tokenizer: Tokenizer,
         parts: Mapping[str, Any],
         boundaries: bool,
         knows_unknown: bool,
         name: str,
+        max_length: int | None = None,
     ) -> None:
         super().__init__()
-        self.module, self.vocabulary, self.tokeniser = module, vocabulary, tokeniser
+        self.module, self.vocabulary, self.word_tokenizer = module, vocabulary, word_tokenizer
         self.classes = [str(one) for one in classes]
         self.record: Mapping[str, Any] = {"name": name}
         self.boundaries, self._knows_unknown = boundaries, knows_unknown
+        self.max_length = max_length
         self.has_vectors = parts["embed"] is not None
         self._embed, self._attend = parts["embed"], parts["attend"]
         encode = parts["encode"]
@@ -184,7 +187,7 @@ class ModuleClassifier(PooledClassifier):
         rows: Any = self._rows
         return rows[tokens]
 
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors, or rows where the module shows none, → states, which are the items."""

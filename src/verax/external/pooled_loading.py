@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
-from verax.corpora.tokenising import AS_WRITTEN, TOKENISERS, Tokeniser
+from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, Tokenizer
 from verax.corpora.vocabulary import EOS, SOS, SPECIALS, Vocabulary
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.external.external_classifier import class_names
@@ -19,6 +19,7 @@ from verax.external.pooled import FunctionHead, ModuleClassifier, call
 from verax.models.layers import Head
 from verax.models.pooled import evaluation_mode
 from verax.models.trace import Trace
+from verax.options import check
 
 _LENGTHS = (8, 5, 3, 2, 1)
 _OFF = 1e-4
@@ -38,6 +39,7 @@ def from_pooled(
     logits: Callable[[Tensor, Tensor], Tensor] | None = None,
     words: str = "words",
     lowercase: bool = True,
+    max_length: int | None = None,
     padding: int | str = 0,
     unknown: int | str | None = None,
     start: int | str | None = None,
@@ -63,8 +65,9 @@ def from_pooled(
             no gradients: importances and exams that need them do not apply.
         logits: (rows, mask) → the module's own logits, which must be those of its parts;
             `module(rows, mask)`, unless given.
-        words: how texts are cut into words, as `tokeniser` of `verax.load_corpus`.
+        words: how texts are cut into words, as `tokenizer` of `verax.train`.
         lowercase: whether words are lower-cased.
+        max_length: how many words of a text are read, its first; all, unless given.
         padding: row, or word of the vocabulary, that fills up short texts.
         unknown: row, or word, for words that the vocabulary lacks.
         start: row, or word, that is read before each text, never attended; with `end`.
@@ -110,12 +113,12 @@ def from_pooled(
     if callable(words):
         raise VeraxError(
             "words is a function: expected the name of a tokenizer; for one of your own, give "
-            "words='tokens' and texts as lists of its tokens",
+            "words='whitespace' and texts as lists of its tokens",
             code="option.wrong-type",
         )
-    if not isinstance(words, str) or words not in TOKENISERS:
+    if not isinstance(words, str) or words not in TOKENIZERS:
         raise VeraxError(
-            f"words is {words!r}: {nearest(words, TOKENISERS)}", code="option.unknown-value"
+            f"words is {words!r}: {nearest(words, TOKENIZERS)}", code="option.unknown-value"
         )
     if (start is None) != (end is None):
         raise VeraxError(
@@ -129,11 +132,12 @@ def from_pooled(
         known,
         rows,
         classes,
-        Tokeniser(words, lowercase=lowercase and words != AS_WRITTEN),
+        Tokenizer(words, lowercase=lowercase and words != AS_WRITTEN),
         parts,
         start is not None,
         unknown is not None,
         name or type(module).__name__,
+        None if max_length is None else check("max_length", max_length, int, {"minimum": 1}),
     )
     advice = "check that the parts take and give float32 tensors on the module's device"
     with foreign_code("the module cannot be examined", advice), evaluation_mode(model):
@@ -190,7 +194,7 @@ def _check(model: ModuleClassifier, head: Any, own: Callable[..., Any]) -> None:
     """Refuse parts that do not add up to the module, on a few made-up texts."""
     documents = _made_up(model)
     batch = documents.batch(np.arange(len(documents)), model.device)
-    states, _ = model.encode(batch, model.embed(batch))
+    states, _ = model.encode_states(batch, model.embed(batch))
     if not isinstance(head, Head):
         model.head = FunctionHead(head, states.shape[-1], states)  # type: ignore[assignment]
     trace = model(batch)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.corpora.tokenizer import AS_WRITTEN, Tokenizer
 from verax.errors import VeraxError, foreign_code, nearest
 from verax.external.external_classifier import ExternalClassifier, class_names
 from verax.external.reading import ReadTexts
@@ -111,8 +111,8 @@ class PredictClassifier(ExternalClassifier):
         name: str,
         mask: str | None = None,
     ) -> None:
-        tokeniser = Tokeniser(words, lowercase=False)
-        super().__init__(classes, tokeniser, {"name": name})
+        word_tokenizer = Tokenizer(words, lowercase=False)
+        super().__init__(classes, word_tokenizer, {"name": name})
         self._function, self._gives, self._max_batch = function, gives, max_batch
         self._mask = mask
         self._fingerprint = self._probed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.corpus import Documents
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.tokenizer import Tokenizer, tokenize
 from verax.errors import VeraxError
 
 Spans = NDArray[np.int64]
@@ -42,6 +43,11 @@ class ReadTexts:
         """The words of each text, as it has them."""
         pairs = zip(self.texts, self.spans, strict=True)
         return [[text[start:stop] for start, stop in spans] for text, spans in pairs]
+
+    @property
+    def word_counts(self) -> NDArray[np.int64]:
+        """(texts,): how many words of each are read."""
+        return np.array([len(spans) for spans in self.spans], dtype=np.int64)
 
     def batch(self, rows: NDArray[np.int64], device: torch.device) -> WordBatch:
         """The texts at `rows`, with a mask of their words on `device`."""
@@ -105,7 +111,7 @@ class WordBatch:
 def masked_words(text: str, spans: Spans, removed: NDArray[np.bool_], mask: str) -> str:
     """A text with a mask in the place of some of its words.
 
-    >>> spans = Tokeniser("as-written").spans("not a good film.")
+    >>> spans = Tokenizer("as-written").spans("not a good film.")
     >>> masked_words("not a good film.", spans, np.array([1, 0, 1, 0, 0], dtype=bool), "[MASK]")
     '[MASK] a [MASK] film.'
     """
@@ -119,7 +125,7 @@ def masked_words(text: str, spans: Spans, removed: NDArray[np.bool_], mask: str)
 def without_words(text: str, spans: Spans, removed: NDArray[np.bool_]) -> str:
     """A text with some of its words deleted, and the blanks before each.
 
-    >>> spans = Tokeniser("as-written").spans("not a good film.")
+    >>> spans = Tokenizer("as-written").spans("not a good film.")
     >>> without_words("not a good film.", spans, np.array([1, 0, 1, 0, 0], dtype=bool))
     'a film.'
     """
@@ -135,24 +141,19 @@ def without_words(text: str, spans: Spans, removed: NDArray[np.bool_]) -> str:
 
 
 def read_texts(
-    source: Sequence[str | Sequence[str]] | Documents | ReadTexts, tokeniser: Tokeniser
+    source: Sequence[str | Sequence[str]] | Documents | ReadTexts, tokenizer: Tokenizer
 ) -> ReadTexts:
     """Texts, token lists or documents with the places of their words; none may be empty."""
     if isinstance(source, ReadTexts):
         return source
     if isinstance(source, Documents):
-        if source.tokeniser != tokeniser:
-            raise VeraxError(
-                f"these documents were read by {source.tokeniser}, the model by {tokeniser}: "
-                "load the corpus with the model's tokeniser",
-                code="corpus.tokenizer-mismatch",
-            )
         texts, ids = source.texts, source.ids
         labels = source.labels if source.is_labelled else None
     else:
         texts = [text if isinstance(text, str) else " ".join(text) for text in source]
         ids, labels = np.arange(len(texts)), None
-    spans = [tokeniser.spans(text) for text in texts]
+    places = source if isinstance(source, Documents) else texts
+    spans: list[Any] = list(tokenize(places, tokenizer).spans)
     counts = np.array([len(one) for one in spans], dtype=np.int64)
     if len(counts) and counts.min() == 0:
         raise VeraxError(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from verax.corpora.batching import MAX_TOKENS, micro_batches
 from verax.corpora.corpus import Documents
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.tokenizer import Tokenizer
 from verax.errors import VeraxError, nearest
 from verax.external.attention.routes import counted
 from verax.external.attention.site import Handler, Route
@@ -45,7 +45,7 @@ class TransformerClassifier(ExternalClassifier):
         route: how its attention is captured and replaced.
         readout: the positions of the last states that the classifier reads: first, last or mean.
         head: a module from (batch, size) to logits, for a bare encoder.
-        tokeniser: how texts are split into words.
+        word_tokenizer: how texts are split into words.
         record: metadata saved with results.
     """
 
@@ -60,10 +60,10 @@ class TransformerClassifier(ExternalClassifier):
         route: Route,
         readout: str,
         head: nn.Module | None = None,
-        tokeniser: Tokeniser | None = None,
+        word_tokenizer: Tokenizer | None = None,
         record: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(classes, tokeniser, record)
+        super().__init__(classes, word_tokenizer, record)
         self.module, self.reader, self.route = module, reader, route
         self.readout, self.head = readout, head
         self.layers = self.heads = 0
@@ -94,20 +94,23 @@ class TransformerClassifier(ExternalClassifier):
 
     # reading
 
-    def read(self, texts: Texts | Documents | ReadTexts) -> ReadPieces:
-        """Texts as words and pieces; what is over `max_length` pieces is cut off.
+    def encode(self, texts: Texts | Documents | ReadTexts, watch: Watch = iter) -> ReadPieces:
+        """Return texts as words and pieces; what is over `max_length` pieces is cut off.
 
         Pairs, and texts that the tokenizer cuts off on the left, are refused where they are longer.
         """
-        if isinstance(texts, ReadPieces):
-            return texts
+        encoded = super().encode(texts, watch)
+        assert isinstance(encoded, ReadPieces)
+        return encoded
+
+    def _encoded(self, texts: Texts | Documents) -> ReadPieces:
         read = self.read_cut(texts)
         self.reader.refuse_cut(read.pieces)
         return read
 
     def read_cut(self, texts: Texts | Documents | ReadTexts) -> ReadPieces:
         """Texts as words and pieces, cut off wherever the tokenizer does."""
-        words = read_texts(texts, self.tokeniser)
+        words = read_texts(texts, self.word_tokenizer)
         apart = self.reader.without_separator(words.texts, words.spans)
         pieces = self.reader(words.texts, apart)
         kept = [
@@ -128,7 +131,7 @@ class TransformerClassifier(ExternalClassifier):
     def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
         """The share of words with a piece that the tokenizer does not know."""
         unknown = getattr(self.reader.tokenizer, "unk_token_id", None)
-        read = self.read(texts)
+        read = self.encode(texts)
         total = sum(len(spans) for spans in read.spans)
         if unknown is None or total == 0:
             return 0.0
@@ -307,7 +310,7 @@ class TransformerClassifier(ExternalClassifier):
     def logits_of_whatever(
         self, texts: list[str], max_tokens: int = MAX_TOKENS, watch: Watch = iter
     ) -> Tensor:
-        pieces = self.reader(texts, [self.tokeniser.spans(text) for text in texts])
+        pieces = self.reader(texts, [self.word_tokenizer.spans(text) for text in texts])
         logits = torch.zeros(len(texts), len(self.classes), device=self.device)
         longest_first = np.argsort(-pieces.lengths, kind="stable")
         for rows in watch(micro_batches(longest_first, pieces.lengths, self.at_once(max_tokens))):

@@ -11,10 +11,8 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.rationales import joined_places
 from verax.corpora.redacting import COVER, Patterns, covered_in, patterns_of
 from verax.errors import VeraxError, no_exit
-from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
 from verax.importance.decision import class_number
 from verax.importance.gradients import on_vectors
@@ -74,7 +72,7 @@ def explain(
                      last layer's attention that goes to special tokens or a sink, and to no word
         sentence     which sentence of the text, in a hierarchical model
         position     which word of the text
-        word         as the model's tokeniser has it
+        word         as the model's tokenizer has it
         <importance> for each; those with a sign are positive where the word supports the class
                      explained, and negative where it opposes it
     """
@@ -89,8 +87,8 @@ def explain(
             code="importance.missing",
         )
     chosen = None if target is None else class_number(model.classes, target)
-    encoded = model.read(texts)
-    words = _words(model, texts, encoded)
+    encoded = model.encode(texts)
+    words = encoded.words
     patterns = patterns_of(redact)
     counts = np.array([len(text) for text in words], dtype=np.int64)
     functions = {
@@ -134,40 +132,20 @@ def explain(
     place = 3 + 2 * (chosen is not None) + (model.attended == "sentences") + has_share
     table.insert(place, "position", table.groupby("text").cumcount())
     if patterns:
-        words = _covered(model, texts, encoded, words, patterns)
+        words = _covered(encoded, patterns)
     every = np.array([word for text in words for word in text], dtype=object)
     # an object column takes what is not UTF-8, too
     table.insert(place + 1, "word", pd.Series(every, dtype=object))
     return table
 
 
-def _words(model: Any, texts: Sequence[str | Sequence[str]], encoded: Any) -> list[list[str]]:
-    """The words of each text that the model reads."""
-    if isinstance(encoded, ReadTexts):
-        return encoded.words
-    return [model.tokeniser(text) for text in texts]
-
-
-def _covered(
-    model: Any,
-    texts: Sequence[str | Sequence[str]],
-    encoded: Any,
-    words: Sequence[Sequence[str]],
-    patterns: Patterns,
-) -> list[list[str]]:
+def _covered(encoded: Any, patterns: Patterns) -> list[list[str]]:
     """The words of each text, those covered that a pattern is found in."""
-    if isinstance(encoded, ReadTexts):
-        places = encoded.spans
-    else:
-        places = [
-            model.tokeniser.spans(text) if isinstance(text, str) else joined_places(text)
-            for text in texts
-        ]
     return [
         [COVER if hidden else word for word, hidden in zip(row, covered, strict=True)]
         for row, covered in (
-            (row, covered_in(text, place, patterns))
-            for row, text, place in zip(words, texts, places, strict=True)
+            (row, covered_in(text, spans, patterns))
+            for row, text, spans in zip(encoded.words, encoded.texts, encoded.spans, strict=True)
         )
     ]
 

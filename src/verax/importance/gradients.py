@@ -115,7 +115,7 @@ def _back(
 ) -> tuple[dict[str, Tensor], Tensor]:
     with frozen_for_gradients(model), torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
-        _, items = model.encode(trace.batch, embedded)
+        _, items = model.encode_states(trace.batch, embedded)
         if not items.requires_grad:  # no word has a say
             items.requires_grad_()
         weights, context = _pooled(model, items, trace.batch, through)
@@ -184,7 +184,7 @@ def integrated_gradients(
             way = start + part.view(-1, 1, 1, 1) * (end - start)
             way = way.flatten(0, 1).detach().requires_grad_()
             batch = repeated(trace.batch, len(part))
-            items = model.encode(batch, way)[1] if on == "inputs" else way
+            items = model.encode_states(batch, way)[1] if on == "inputs" else way
             _, context = _pooled(model, items, batch, through)
             ahead, slope = lead(model.head(context), y.repeat(len(part)))
             (back,) = torch.autograd.grad(ahead.sum(), way)

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import PAD, Vocabulary
 from verax.models.encoders import make_encoder
 from verax.models.layers import (
@@ -50,13 +49,12 @@ class AttentionClassifier(PooledClassifier):
         options: ModelOptions,
         vocabulary: Vocabulary,
         classes: Sequence[str],
-        tokeniser: Tokeniser | None = None,
     ) -> None:
         super().__init__()
         self.options = options
         self.vocabulary = vocabulary
         self.classes = list(classes)
-        self.tokeniser = tokeniser or Tokeniser()
+        self.word_tokenizer = options.word_tokenizer
         self.history = pd.DataFrame()
         self.record: Mapping[str, Any] = {}
         self.embedding = nn.Embedding(len(vocabulary), options.embedding_size, padding_idx=PAD)
@@ -100,6 +98,11 @@ class AttentionClassifier(PooledClassifier):
         return fingerprint(self)
 
     @property
+    def max_length(self) -> int | None:  # type: ignore[override]
+        """How many words of a text are read; None for all."""
+        return self.options.max_length
+
+    @property
     def boundaries(self) -> bool:  # type: ignore[override]
         """Whether SOS and EOS are read around the text."""
         return bool(self.options.boundaries)
@@ -140,7 +143,7 @@ class AttentionClassifier(PooledClassifier):
         """Scores stay, and the projection is taken again over the items that are left."""
         return weigh_again(self.attention, trace, rows, left)
 
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words and attended items; here these are the same."""

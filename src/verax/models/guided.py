@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batch import Batch
-from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.layers import fingerprint
-from verax.models.options import ModelOptions
+from verax.models.options import READING, ModelOptions
 
 
 class GuidedClassifier(AttentionClassifier):
@@ -24,7 +23,7 @@ class GuidedClassifier(AttentionClassifier):
 
     Whether attention holds something beyond the model it was trained in: a model that sees each
     word by itself looks where the guide does. The guide is any flat classifier with the same
-    vocabulary, tokeniser and boundaries. A copy of it is kept, which is read without dropout and
+    vocabulary, tokenizer and boundaries. A copy of it is kept, which is read without dropout and
     without a gradient, follows the model from device to device, and is no part of its parameters
     or state.
     It has attention parameters and does not use them; its projection is the guide's.
@@ -38,13 +37,12 @@ class GuidedClassifier(AttentionClassifier):
         options: ModelOptions,
         vocabulary: Vocabulary,
         classes: Sequence[str],
-        tokeniser: Tokeniser | None = None,
         *,
         guide: AttentionClassifier,
     ) -> None:
         theirs = guide.options
         options = replace(options, projection=theirs.projection, lam=theirs.lam, alpha=theirs.alpha)
-        super().__init__(options, vocabulary, classes, tokeniser)
+        super().__init__(options, vocabulary, classes)
         _refuse_strangers(self, guide)
         shared = {id(guide.vocabulary): guide.vocabulary}
         # in a tuple, or it would be a module of this one
@@ -90,12 +88,13 @@ def _refuse_strangers(model: AttentionClassifier, guide: AttentionClassifier) ->
             "the guide has another vocabulary: build the model with the guide's",
             code="model.unsuitable-guide",
         )
-    if guide.tokeniser != model.tokeniser:
-        raise VeraxError(
-            f"the guide reads by {guide.tokeniser}, the model by {model.tokeniser}: "
-            "build the model with the guide's tokeniser",
-            code="model.unsuitable-guide",
-        )
+    for name in READING:
+        theirs, own = getattr(guide.options, name), getattr(model.options, name)
+        if theirs != own:
+            raise VeraxError(
+                f"{name} is {own!r}, of the guide {theirs!r}: leave it as the guide has it",
+                code="model.unsuitable-guide",
+            )
     if bool(guide.options.boundaries) != bool(model.options.boundaries):
         raise VeraxError(
             f"boundaries is {model.options.boundaries}, of the guide {guide.options.boundaries}: "

@@ -30,7 +30,7 @@ class HierarchicalClassifier(AttentionClassifier):
         )
         return self.sentence_encoder.output_size
 
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words, (batch, tokens, size), and of sentences."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.tokenizer import Tokenizer
 
 POOLED = "pooled"
 """One attention over items, whose weighted mean a head reads; what Verax trains."""
@@ -31,7 +31,7 @@ class TextClassifier(Protocol):
 
     kind       pooled, transformer or predict
     classes    names of the classes, in the order of logits
-    tokeniser  how texts are cut into words
+    word_tokenizer  splits texts into words
     record     what is known of the model's making
     attended   words or sentences: what attention weighs
     trained_here  whether Verax trained it
@@ -40,7 +40,7 @@ class TextClassifier(Protocol):
     kind: str
     trained_here: bool
     classes: list[str]
-    tokeniser: Tokeniser
+    word_tokenizer: Tokenizer
     record: Mapping[str, Any]
 
     @property
@@ -56,8 +56,11 @@ class TextClassifier(Protocol):
         """What the model is, in plain values: options, or architecture, layers and heads."""
         ...
 
-    def read(self, texts: Any) -> Any:
-        """Texts, or documents of a corpus, as the model reads them; has `lengths`."""
+    def encode(self, texts: Any, watch: Watch = ...) -> Any:
+        """Texts, or documents of a corpus, as the model reads them.
+
+        Whatever it is, it has `texts`, the `words` and their `spans` in each, and `lengths`.
+        """
         ...
 
     def traces(self, texts: Any, max_tokens: int = ..., watch: Watch = ...) -> Iterator[Any]:

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, Tokenizer
 from verax.errors import VeraxError
 from verax.models.encoders import ENCODERS, SAME, Encoder
 from verax.models.projections import DENSE, PROJECTIONS
 from verax.options import WIDEST, option
 from verax.plugins import Names
 
+READING = ("tokenizer", "lowercase", "max_length")
+"""The options that say how texts are read."""
 ALIGNMENTS = ("additive", "dot", "dot-unscaled")
 GROUNDINGS = ("none", "concat", "residual", "tying", "mlm")
 AUTO = "auto"
@@ -44,8 +47,24 @@ def _of_projection(option: str) -> ActiveWhen:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The architecture of a classifier: the model options of `train`."""
+    """How a classifier reads and what it is made of: the model options of `train`."""
 
+    tokenizer: str = option(
+        "words",
+        "words (lower-cased words and signs), digits-masked (as words, what has a digit is qqq, "
+        "a sign repeated is one), characters (as words, but every character of a script without "
+        "spaces is a token), keras (words without signs, as Keras's IMDB), whitespace (split at "
+        "blanks), or as-written (words with their apostrophes and hyphens)",
+        choices=TOKENIZERS,
+    )
+    lowercase: bool = option(
+        True,
+        "lower-case every word",
+        active_when=("tokenizer", lambda m, t: m.tokenizer != AS_WRITTEN),
+    )
+    max_length: int | None = option(
+        None, "words of a document that are read, its first (all)", minimum=1
+    )
     encoder: str = option("bilstm", "what makes items of embedded words", choices=ENCODERS)
     hierarchical: bool = option(False, "attend words within sentences, then sentences (HAN)")
     sentence_encoder: str = option(
@@ -174,6 +193,11 @@ class ModelOptions:
         )
         options.refuse_the_impossible(classes)
         return options
+
+    @property
+    def word_tokenizer(self) -> Tokenizer:
+        """What splits texts into words."""
+        return Tokenizer(self.tokenizer, self.lowercase and self.tokenizer != AS_WRITTEN)
 
     @property
     def grounding_weight(self) -> float:

@@ -17,8 +17,8 @@ from verax.budget import tokens_within
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
-from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.encoded import EncodedDocuments, encode, encodings_of
+from verax.corpora.tokenizer import Tokenizer
 from verax.corpora.vocabulary import UNK, Vocabulary
 from verax.errors import VeraxError
 from verax.models.encoders import Encoder
@@ -95,7 +95,8 @@ class PooledClassifier(nn.Module, ABC):
     `verax.from_pooled` makes one of anybody's module.
 
     classes       names of the classes, in the order of logits
-    tokeniser     how texts become words
+    word_tokenizer  splits texts into words
+    max_length    how many words of a text are read; None for all
     vocabulary    the words that have a vector of their own
     record        what is known of the model's making
     encoder       makes states of word vectors; formulas are used where they are known for it
@@ -112,7 +113,8 @@ class PooledClassifier(nn.Module, ABC):
     grounding = "none"
     boundaries = False
     classes: list[str]
-    tokeniser: Tokeniser
+    word_tokenizer: Tokenizer
+    max_length: int | None = None
     vocabulary: Vocabulary
     record: Mapping[str, Any]
     encoder: Encoder
@@ -164,7 +166,7 @@ class PooledClassifier(nn.Module, ABC):
         """(batch, tokens, size): word vectors."""
 
     @abstractmethod
-    def encode(
+    def encode_states(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words, (batch, tokens, …), and items, (batch, items, …)."""
@@ -196,7 +198,7 @@ class PooledClassifier(nn.Module, ABC):
 
     def run(self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None) -> Trace:
         """The pass from any word vectors on, (batch, tokens, embedding)."""
-        states, items = self.encode(batch, embedded, noise)
+        states, items = self.encode_states(batch, embedded, noise)
         scores, weights = self.attend(batch, items)
         context = pool(weights, items)
         # a head of someone's own need not know of noise
@@ -233,14 +235,14 @@ class PooledClassifier(nn.Module, ABC):
         """
         if isinstance(texts_or_batch, Batch):
             return self(texts_or_batch)
-        encoded = self.read(texts_or_batch)
+        encoded = self.encode(texts_or_batch)
         if len(encoded) == 0:
             raise VeraxError("no text to trace: give at least one", code="text.missing")
         return self(encoded.batch(np.arange(len(encoded)), self.device))
 
     @torch.no_grad()
     def trace_rows(self, encoded: EncodedDocuments, rows: NDArray[np.int64]) -> Trace:
-        """The forward pass over the documents at `rows` of what `read` gave."""
+        """The forward pass over the documents at `rows` of what `encode` returned."""
         return self(encoded.batch(rows, self.device))
 
     @torch.no_grad()
@@ -255,7 +257,7 @@ class PooledClassifier(nn.Module, ABC):
         Batches are longest first; `trace.ids` tells which documents a trace is of (positions in
         the list, for texts).
         """
-        encoded = self.read(texts)
+        encoded = self.encode(texts)
         for rows in watch(self.batches(encoded, max_tokens)):
             yield self(encoded.batch(rows, self.device))
 
@@ -271,7 +273,7 @@ class PooledClassifier(nn.Module, ABC):
         watch: Watch = iter,
     ) -> Tensor:
         """(documents, classes) in the order given, on CPU; one column means one sigmoid logit."""
-        encoded = self.read(texts)
+        encoded = self.encode(texts)
         batches = reading_batches(encoded.lengths, max_tokens)
         pieces = [self(encoded.batch(rows, self.device)).logits for rows in watch(batches)]
         joined = torch.cat(pieces).cpu() if pieces else torch.zeros(0, len(self.head.bias))
@@ -352,26 +354,37 @@ class PooledClassifier(nn.Module, ABC):
             progress=progress,
         )
 
-    def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
-        """Texts as this model's numbers."""
+    def encode(
+        self, texts: Texts | Documents | EncodedDocuments, watch: Watch = iter
+    ) -> EncodedDocuments:
+        """Return texts as the model reads them: token ids, and words with their spans in the text.
+
+        Args:
+            texts: documents of a corpus, which are encoded once; texts; or lists of tokens.
+            watch: passes texts on while they are tokenized, for a progress bar.
+        """
         if isinstance(texts, EncodedDocuments):
             return texts
-        how = {
-            "boundaries": self.boundaries,
-            "hierarchical": self.attended == "sentences",
-        }
-        if isinstance(texts, Documents):
-            if texts.tokeniser != self.tokeniser:
-                raise VeraxError(
-                    f"these documents were read by {texts.tokeniser}, the model by "
-                    f"{self.tokeniser}: load the corpus with the model's tokeniser",
-                    code="corpus.tokenizer-mismatch",
-                )
-            return encode(texts, self.vocabulary, **how)
-        return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
+        if not isinstance(texts, Documents):
+            return self._encoded(texts, watch)
+        known = encodings_of(self)
+        if texts not in known:
+            known[texts] = self._encoded(texts, watch)
+        return known[texts]
+
+    def _encoded(self, texts: Texts | Documents, watch: Watch) -> EncodedDocuments:
+        return encode(
+            texts,
+            self.vocabulary,
+            self.word_tokenizer,
+            max_length=self.max_length,
+            boundaries=self.boundaries,
+            hierarchical=self.attended == "sentences",
+            watch=watch,
+        )
 
     def unknown_words(self, texts: Texts | Documents | EncodedDocuments) -> float:
         """The share of the words of texts or documents that the vocabulary lacks."""
-        encoded = self.read(texts)
+        encoded = self.encode(texts)
         words = len(encoded.tokens.values) - (2 * len(encoded) if encoded.boundaries else 0)
         return float((encoded.tokens.values == UNK).sum()) / max(words, 1)

@@ -17,7 +17,6 @@ from safetensors.torch import save as packed
 from torch import Tensor
 
 from verax.corpora.saved import CONFIG as CORPUS
-from verax.corpora.tokenising import TOKENISERS, Tokeniser
 from verax.corpora.vocabulary import Vocabulary
 from verax.device import enough_memory, resolve_device
 from verax.errors import VeraxError
@@ -45,25 +44,23 @@ from verax.schema import (
     plain,
     record,
     text,
-    unknown,
     warn_unless,
     whole,
 )
 from verax.scratch import recover
 from verax.version import __version__
 
-FORMAT = 1
-_OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history", "files"}
+FORMAT = 2
+_OWN_KEYS = {"format", "verax", "model", "classes", "history", "files"}
 CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
 FILES = {CONFIG, _VOCABULARY, _WEIGHTS}
 _EPOCH = record({}, {"epoch": COUNT, "selected": flag}, others=maybe(number()))
 OF_CONFIG = record(
     {
-        "format": whole(1),
+        "format": whole(FORMAT),
         "verax": text,
         "model": saved_options(ModelOptions),
         "classes": listed(text, 1, once=True),
-        "tokeniser": record({"kind": text, "lowercase": flag}, others=unknown),
         "history": listed(_EPOCH),
         "files": CHECKSUMS,
     },
@@ -85,12 +82,11 @@ def make_classifier(
     options: ModelOptions,
     vocabulary: Vocabulary,
     classes: list[str],
-    tokeniser: Tokeniser | None = None,
 ) -> AttentionClassifier:
     """The classifier that resolved options describe, flat or hierarchical."""
     kind = HierarchicalClassifier if options.hierarchical else AttentionClassifier
     with enough_memory("lower hidden_size, embedding_size or max_vocabulary"):
-        return kind(options, vocabulary, classes, tokeniser)
+        return kind(options, vocabulary, classes)
 
 
 def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -118,7 +114,6 @@ def model_files(model: AttentionClassifier) -> dict[str, bytes]:
         "verax": __version__,
         "model": asdict(model.options),
         "classes": model.classes,
-        "tokeniser": asdict(model.tokeniser),
         **portable(model.record),
         "history": _rows(model.history),
         "files": {name: checksum_of(data) for name, data in files.items()},
@@ -157,18 +152,11 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
         words = checked_json(data[_VOCABULARY], OF_VOCABULARY, _VOCABULARY)
     _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
-    tokeniser = Tokeniser(**config["tokeniser"])
-    if tokeniser.kind not in TOKENISERS:
-        raise VeraxError(
-            f"{folder} has the tokeniser {tokeniser.kind!r:.60}, which this Verax has not: it has "
-            f"{', '.join(TOKENISERS)}",
-            code="plugin.not-registered",
-        )
     options.refuse_the_impossible(len(config["classes"]))
 
     def made() -> AttentionClassifier:
         with torch.random.fork_rng(devices=[]):
-            return make_classifier(options, Vocabulary(words), config["classes"], tokeniser)
+            return make_classifier(options, Vocabulary(words), config["classes"])
 
     with _unreadable(
         f"cannot load weights from {path / _WEIGHTS}", "they are not of this config.json"

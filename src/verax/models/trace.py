@@ -90,20 +90,20 @@ class Trace:
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """The words of each document, as its text has them after tokenising, never `<unk>`.
+        """The words of each document, as its text has them after tokenizing, never `<unk>`.
 
         In a flat model word k of document d is its k-th attended item: `trace.words[d]` goes with
         `trace.weights[d, trace.attended[d]]`. In a hierarchical one it is the k-th token, and items
         are sentences: `trace.item_of_token[d]` tells which sentence each is of.
         """
-        spelling = self.batch.spelling
-        if spelling is None:
+        texts = self.batch.texts
+        if texts is None:
             raise VeraxError(
                 "this trace is of numbers alone: its words are known where texts or documents of a "
                 "corpus were read",
                 code="text.missing",
             )
-        return [spelling.words(row) for row in self.batch.row_index.tolist()]
+        return [texts.words_of(row) for row in self.batch.row_index.tolist()]
 
     @cached_property
     def item_logits(self) -> Tensor:

@@ -19,7 +19,7 @@ NAMES = {
     "importances": "importances of its own",
 }
 _INTERNAL = (
-    *("tables", "format", "fingerprint", "texts_fingerprint", "bias", "plan"),
+    *("tables", "format", "fingerprint", "bias", "plan"),
     *("calibration", "by_kind"),  # of limits: error rates there say nothing about this model
 )
 """What only a program reads."""

@@ -17,9 +17,10 @@ import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
+from verax.corpora.loading import load_corpus
 from verax.device import full_precision
 from verax.errors import VeraxError
-from verax.exams.examine import check_split, load_as_read_by
+from verax.exams.examine import check_split, load_trained_on
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import is_model_folder, load
@@ -338,7 +339,6 @@ def seed_variance(
     pairs = list(combinations(range(len(loaded)), 2))
     parts = []
     with shown(progress) as display:
-        corpus.splits[split].tokenise(display.watching(f"tokenising {split}"))
         for a, b in display.watching("pairs of models")(pairs):
             differences = measured(loaded[b], loaded[a], corpus, [split], max_tokens)
             differences = differences.drop(columns="split")
@@ -377,7 +377,6 @@ def _settings(entry: Entry) -> dict[str, Any]:
     return {
         **(settings_of(entry) or {**entry.options, **made_after(entry)}),
         "classes": list(entry.classes),
-        **{f"reading {name}": value for name, value in entry.reading.items()},
         "corpus": corpus.get("fingerprint"),
     }
 
@@ -428,5 +427,7 @@ def loaded_model(model: ModelLike, device: str) -> AttentionClassifier:
 
 
 def corpus_of(model: AttentionClassifier, corpus: Corpus | str | Path | None, who: str) -> Corpus:
-    """Return the given corpus, tokenized as for the model, or the one it was trained on."""
-    return corpus if isinstance(corpus, Corpus) else load_as_read_by(model, corpus, who)
+    """Return the given corpus, or the one that the model was trained on."""
+    if corpus is None:
+        return load_trained_on(model.record, who)
+    return corpus if isinstance(corpus, Corpus) else load_corpus(corpus)

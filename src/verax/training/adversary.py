@@ -31,7 +31,7 @@ from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier, Texts
 from verax.models.layers import decisions, probabilities
-from verax.models.options import ModelOptions
+from verax.models.options import READING, ModelOptions
 from verax.models.pooled import evaluation_mode
 from verax.models.saving import load
 from verax.models.trace import Trace
@@ -111,7 +111,7 @@ def train_adversary(
         model = prepared.model
         with evaluation_mode(reference):
             known, held_out = (
-                CachedOutputs.of(reference, reference.read(documents), budget).to(model.device)
+                CachedOutputs.of(reference, reference.encode(documents), budget).to(model.device)
                 for documents in (corpus.train, corpus.validation)
             )
         return AdversarialObjective(model, None, seed, known, lam, held_out)
@@ -277,6 +277,14 @@ def divergences(
             "one model attends words, the other sentences: compare two of the same kind",
             code="model.incomparable",
         )
+    for name in READING:
+        one, other = getattr(a.options, name), getattr(b.options, name)
+        if one != other:
+            raise VeraxError(
+                f"one model has {name} {one!r}, the other {other!r}: attention over other words "
+                "cannot be compared",
+                code="model.incomparable",
+            )
     if a.classes != b.classes:
         raise VeraxError(
             f"the models have other classes: {a.classes} and {b.classes}", code="model.incomparable"
@@ -290,9 +298,9 @@ def divergences(
             "the two models encode text differently: give documents that are not yet encoded",
             code="model.incomparable",
         )
-    other = CachedOutputs.of(b, b.read(documents), max_tokens).to(a.device)
-    encoded = a.read(documents)
-    apart = _apart(a, encoded, other, max_tokens)
+    theirs = CachedOutputs.of(b, b.encode(documents), max_tokens).to(a.device)
+    encoded = a.encode(documents)
+    apart = _apart(a, encoded, theirs, max_tokens)
     decided = decisions(apart.logits).numpy()
     labels = encoded.labels
     nothing = np.full(len(decided), np.nan)
@@ -301,12 +309,12 @@ def divergences(
             "id": encoded.ids,
             "jsd": apart.jsd.numpy(),
             "tvd": apart.tvd.numpy(),
-            "same": decided == decisions(other.outputs).cpu().numpy(),
+            "same": decided == decisions(theirs.outputs).cpu().numpy(),
             "correct": nothing if labels is None else decided == labels,
             "label": nothing if labels is None else labels,
             "decision": decided,
             "max_weight": apart.max_weight.numpy(),
-            "items": other.items.cpu().numpy(),
+            "items": theirs.items.cpu().numpy(),
         }
     )
 

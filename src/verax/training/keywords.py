@@ -10,6 +10,9 @@ from typing import TypedDict
 class TrainKeywords(TypedDict, total=False):
     """Every option of `verax.train`: the fields of `ModelOptions` and `TrainingOptions`."""
 
+    tokenizer: str
+    lowercase: bool
+    max_length: int | None
     encoder: str
     hierarchical: bool
     sentence_encoder: str

@@ -140,7 +140,7 @@ def choose(
     rows: list[dict[str, Any]] = []
     for kind, strength in [("none", None), *((grounding, strength) for strength in strengths)]:
         model = fit(kind, strength)
-        scores = score(model, model.read(validation), seed, max_tokens)
+        scores = score(model, model.encode(validation), seed, max_tokens)
         f1_kind = "f1" if len(model.classes) == 2 else "macro_f1"
         row = {"grounding": kind, "strength": strength, "score": f1_kind, **scores}
         models.append(model)

@@ -7,6 +7,7 @@ and leaves a record of what was done.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,14 +23,15 @@ from verax.corpora.batch import Batch
 from verax.corpora.corpus import Corpus, Documents
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.loading import recorded_config
+from verax.corpora.tokenizer import TokenizedTexts, tokenize
 from verax.corpora.vectors import TRAINED, WordVectors, file_hash, read_vectors, train_vectors
 from verax.corpora.vocabulary import Vocabulary
 from verax.device import resolve_device
-from verax.errors import VeraxError
+from verax.errors import VeraxError, VeraxWarning, outside_verax
 from verax.files import kept_if_possible, refuse_foreign, refuse_unwritable, stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
-from verax.models.options import AUTO, ModelOptions
+from verax.models.options import AUTO, READING, ModelOptions
 from verax.models.saving import is_only_a_model, load, make_classifier
 from verax.models.trace import Trace
 from verax.options import SEED, check, divide, names, show_options
@@ -42,8 +44,9 @@ from verax.version import __version__
 
 M = TypeVar("M", bound=AttentionClassifier)
 Make = Callable[..., AttentionClassifier]
-"""Resolved options, vocabulary, classes and tokeniser → an untrained classifier."""
-VOCABULARY = ("min_df", "max_vocabulary")
+"""Resolved options, vocabulary and classes → an untrained classifier."""
+VOCABULARY = (*READING, "min_df", "max_vocabulary")
+"""Options that decide which words there are."""
 GUIDED_DEFAULTS: Mapping[str, Any] = {
     "encoder": "mlp",
     "hidden_size": 128,
@@ -235,7 +238,7 @@ def train_with_rationales(
             return plain
         return RationaleObjective(
             *(model, plain.class_weights, seed),
-            Marks.of(corpus.train, model.boundaries, model.device),
+            Marks.of(model, corpus.train),
             move == TOWARDS,
             torch.linspace(*ramp, settings.epochs, device=model.device),
             len(prepared.train) + 1,
@@ -269,16 +272,16 @@ class Marks:
     starts: Tensor
 
     @classmethod
-    def of(cls, documents: Documents, boundaries: bool, device: torch.device) -> Marks:
-        """The rationales of documents, with none at SOS and EOS."""
-        marks = documents.rationales
-        if marks is None:
+    def of(cls, model: AttentionClassifier, documents: Documents) -> Marks:
+        """The rationales of documents as marks of the model's words, with none at SOS and EOS."""
+        if documents.marks is None:
             raise VeraxError(
                 "these documents have no marks of words: give a corpus with a rationale for each, "
                 "such as 'planted'",
                 code="corpus.no-rationales",
             )
-        if boundaries:
+        marks, device = documents.marks.majority(model.encode(documents).spans), model.device
+        if model.boundaries:
             marks = marks.surround(0, 0)
         flat = torch.from_numpy(np.asarray(marks.values) > 0)
         return cls(flat.to(device), torch.from_numpy(marks.offsets.astype(np.int64)).to(device))
@@ -414,10 +417,14 @@ def prepare(
         )
     options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
     for name, documents in corpus.splits.items():
-        documents.tokenise(display.watching(f"tokenising {name}"))
+        tokenize(documents, options.word_tokenizer).number(display.watching(f"tokenizing {name}"))
+    warn_of_tokenizer(corpus, options)
+    train = tokenize(corpus.train, options.word_tokenizer)
+    if options.max_length is not None:
+        train = train.first(options.max_length)
     if vocabulary is None:
-        vocabulary = Vocabulary.of(corpus.train, settings.min_df, settings.max_vocabulary)
-    vectors = _vectors(corpus, vocabulary, options, settings, seed, display)
+        vocabulary = Vocabulary.of(train, settings.min_df, settings.max_vocabulary)
+    vectors = _vectors(train, vocabulary, options, settings, seed, display)
     if vectors is not None:
         options = replace(options, embedding_size=vectors.matrix.shape[1])
     resolved = options.resolved(len(corpus.classes))
@@ -428,7 +435,7 @@ def prepare(
         "corpus": recorded_config(corpus),
         "vectors": _coverage(vectors, settings.vectors),
     }
-    parts = (model.read(corpus.train), model.read(corpus.validation))
+    parts = (model.encode(corpus.train), model.encode(corpus.validation))
     return Prepared(model, *parts, settings, seed, record)
 
 
@@ -454,8 +461,34 @@ def repeatable(device: torch.device) -> Iterator[None]:
         torch.use_deterministic_algorithms(before, warn_only=warned)
 
 
+_SPACELESS = (
+    "most of corpus {name!r} is in a script without spaces, and words cannot be told apart: read "
+    "characters with tokenizer 'characters' (--tokenizer characters), or put blanks between words"
+)
+_TOKENS = (
+    "corpus {name!r} has lists of tokens, and tokenizer {kind!r} splits them in another way: read "
+    "them as they are with tokenizer 'whitespace' (--tokenizer whitespace)"
+)
+
+
+def warn_of_tokenizer(corpus: Corpus, options: ModelOptions) -> None:
+    """Warn where a tokenizer does not suit the texts of a corpus, by the first of each split."""
+    tokenizer = options.word_tokenizer
+    texts = [text[:500] for split in corpus.splits.values() for text in split.texts[:100]]
+    problem = None
+    if tokenizer.cannot_part(texts):
+        problem = _SPACELESS
+    elif corpus.config.get("tokens_column") is not None and any(
+        len(tokenizer(text)) != len(text.split()) for text in texts
+    ):
+        problem = _TOKENS
+    if problem is not None:
+        message = problem.format(name=corpus.name, kind=tokenizer.kind)
+        warnings.warn(message, VeraxWarning, outside_verax())
+
+
 def _vectors(
-    corpus: Corpus,
+    train: TokenizedTexts,
     vocabulary: Vocabulary,
     model_options: ModelOptions,
     settings: TrainingOptions,
@@ -468,13 +501,13 @@ def _vectors(
         with display.busy("training word2vec"):
             return train_vectors(
                 vocabulary,
-                corpus.train,
+                train,
                 model_options.embedding_size,
                 settings.vectors_epochs,
                 seed,
             )
     watch = display.watching("reading word vectors")
-    vectors = read_vectors(settings.vectors, vocabulary, corpus.train, watch)
+    vectors = read_vectors(settings.vectors, vocabulary, train, watch)
     return vectors.unit_norm() if settings.unit_norm else vectors
 
 
@@ -490,7 +523,7 @@ def _initialise(
     """The untrained model: its seed fixes it, and the caller's generator is left alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = make(options, vocabulary, corpus.classes, corpus.tokeniser)
+        model = make(options, vocabulary, corpus.classes)
     with torch.no_grad():
         if vectors is not None:
             model.embedding.weight.copy_(torch.from_numpy(vectors.matrix))
@@ -562,18 +595,12 @@ def inherit(
 
 
 def refuse_other_corpus(model: AttentionClassifier, corpus: Corpus) -> None:
-    """A corpus must have the model's classes and be read by its tokeniser."""
+    """A corpus must have the model's classes."""
     if corpus.classes != model.classes:
         raise VeraxError(
             f"the corpus has classes {corpus.classes}, the model {model.classes}: "
             "give the corpus it was trained on",
             code="corpus.unknown-class",
-        )
-    if corpus.tokeniser != model.tokeniser:
-        raise VeraxError(
-            f"the corpus is read by {corpus.tokeniser}, the model by {model.tokeniser}: "
-            "load the corpus with the model's tokeniser",
-            code="corpus.tokenizer-mismatch",
         )
 
 

@@ -19,6 +19,7 @@ import verax
 from fuzz.harness import Act, command
 from fuzz.samples import Samples
 from fuzz.spoiling import NASTY, dumped, spoil_bytes, spoil_value
+from support.documents import counts_of
 
 _WORDS = (
     "good",
@@ -281,10 +282,10 @@ def _read(rng: random.Random, samples: Samples, folder: Path, path: Path) -> Act
     odd = rng.random() < 0.3
     encoding = rng.choice((*_ENCODINGS, "nope", "base64", "\x00", "")) if odd else "utf-8"
     label = rng.choice(("label", "label", "none", "text", ""))
-    tokeniser = rng.choice(("words", "words", "tokens", "whitespace", "characters", "keras"))
+    tokenizer = rng.choice(("words", "words", "tokens", "whitespace", "characters", "keras"))
 
     def act() -> str | None:
-        options = {"encoding": encoding, "label_column": label, "tokeniser": tokeniser}
+        options = {"encoding": encoding, "label_column": label, "tokenizer": tokenizer}
         if use == "load":
             return _checked(verax.load_corpus(path, **options))
         flags = [f"--{n.replace('_', '-')}={v}" for n, v in options.items()]
@@ -352,7 +353,7 @@ def _checked(corpus: verax.Corpus) -> str | None:
             labels = documents.labels
             if labels.min() < 0 or labels.max() >= len(corpus.classes):
                 return f"{name} has a label that is no class"
-        if len(documents) and int(documents.token_numbers.lengths.min()) < 1:
+        if len(documents) and int(counts_of(documents).min()) < 1:
             return f"{name} has a document without words"
         if not all(isinstance(text, str) for text in documents.texts):
             return f"{name} has a text that is none"

@@ -10,11 +10,12 @@ from in_process import run_here
 from research.__main__ import main
 from research.papers import PaperResults, paper
 from research.papers.describing import describe_corpora, write_corpora
+from support.documents import tokens_of
 from support.errors import raises
 from verax.corpora import load_corpus
 
 TUTEK = paper("tutek-snajder-2020")
-READING = {"limit": 40, "min_length": 6}
+READING = {"limit": 40, "min_words": 6}
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +39,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_corpora_are_described_as_cells_read_them(ran: Path) -> None:
     (row,) = describe_corpora(TUTEK, ran).to_dict("records")
     corpus = load_corpus("rotten_tomatoes", **READING)
-    lengths = [len(tokens) for split in corpus.splits.values() for tokens in split.tokens]
-    frequent = {w for tokens in corpus.train.tokens for w in tokens}
-    frequent = {w for w in frequent if sum(w in set(t) for t in corpus.train.tokens) >= 2}
+    lengths = [len(tokens) for split in corpus.splits.values() for tokens in tokens_of(split)]
+    frequent = {w for tokens in tokens_of(corpus.train) for w in tokens}
+    frequent = {w for w in frequent if sum(w in set(t) for t in tokens_of(corpus.train)) >= 2}
     assert (row["classes"], row["train"]) == (2, len(corpus.train))
     assert (row["validation"], row["test"]) == (len(corpus.validation), len(corpus.test))
     assert row["words_mean"] == pytest.approx(sum(lengths) / len(lengths))

@@ -213,15 +213,15 @@ def test_notes_are_normalised(raw: str, normal: str) -> None:
     assert normalise(found) == found
 
 
-def test_each_mark_is_one_token_whatever_the_tokeniser(small: Path, tmp_path: Path) -> None:
+def test_each_mark_is_one_token_whatever_the_tokenizer(small: Path, tmp_path: Path) -> None:
     text = "Dr. [**Last Name (NI) 3**] gave 5mg"
     tables(small, diagnoses(["no", "yes"] * 15), [note(i, text) for i in range(100, 130)])
     read_mimic("mimic_diabetes", small).save(saved := tmp_path / "saved")
-    for tokeniser, tokens in (
+    for tokenizer, tokens in (
         ("words", ["dr", ".", "deid", "gave", "qqq"]),
         ("whitespace", ["dr.", "deid", "gave", "qqq"]),
     ):
-        assert load_corpus(saved, tokeniser=tokeniser).test.tokens[0] == tokens
+        assert load_corpus(saved, tokenizer=tokenizer).test.tokens[0] == tokens
     assert load_corpus(saved, lowercase=False).test.tokens[0][0] == "Dr"
 
 

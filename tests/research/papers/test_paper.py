@@ -196,7 +196,7 @@ def test_corpora_are_read_as_named_and_own_options_win() -> None:
     study = {"corpora": ["sst", {"imdb": {"test_limit": 3}}, "unheard-of"]}
     found = read_as(study, "jain-wallace")["corpora"]
     assert list(found) == ["sst", "imdb", "unheard-of"]
-    assert found["sst"]["tokeniser"] == "whitespace"
+    assert found["sst"]["tokenizer"] == "whitespace"
     assert (found["imdb"]["test_limit"], found["imdb"]["max_length"]) == (3, 399)
     assert found["unheard-of"] == {}
     one = read_as({"corpora": {"imdb": None}}, "serrano-smith")["corpora"]

@@ -139,9 +139,9 @@ def test_columns_that_some_splits_lack_are_left_out() -> None:
     ("bounds", "kept"),
     [
         ({}, {"train": (2, 29), "validation": (4, 19), "test": (6, 9)}),
-        ({"min_length": 5}, {"train": (5, 29), "validation": (5, 19), "test": (5, 9)}),
-        ({"max_length": 9}, {"train": (2, 9), "validation": (4, 9), "test": (6, 9)}),
-        ({"min_length": 5, "max_length": 30}, dict.fromkeys(SPLITS, (5, 30))),
+        ({"min_words": 5}, {"train": (5, 29), "validation": (5, 19), "test": (5, 9)}),
+        ({"max_words": 9}, {"train": (2, 9), "validation": (4, 9), "test": (6, 9)}),
+        ({"min_words": 5, "max_words": 30}, dict.fromkeys(SPLITS, (5, 30))),
     ],
 )
 def test_extremes_of_each_split_are_dropped_where_no_bound_is_given(
@@ -191,7 +191,7 @@ needs_data = pytest.mark.skipif(
 @needs_data
 @pytest.mark.slow
 def test_sst_is_filtered_to_the_sizes_of_jain_and_wallace() -> None:
-    options = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
+    options = {"text_column": "text_jw", "tokenizer": "whitespace", "min_words": 6}
     assert sizes(read("sst", **options, drop_extremes=True)) == [6355, 821, 1725]
 
 

@@ -21,10 +21,11 @@ import verax
 from research.papers import PaperResults, pack_paper
 from research.papers.packing import delta_js_points
 from research.papers.results import finished_in
+from support.documents import tokens_of
 from support.errors import raises
 from verax.studies import open_study
 
-CORPUS = {"limit": 60, "min_length": 6}
+CORPUS = {"limit": 60, "min_words": 6}
 STUDY: dict[str, Any] = {
     "corpora": {"rotten_tomatoes": CORPUS},
     "models": {"encoder": "none", "hidden_size": 8, "embedding_size": 8},
@@ -86,7 +87,7 @@ def test_no_document_is_in_them(packed: Path) -> None:
     starts = [
         " ".join(words[i : i + 4])
         for documents in corpus.splits.values()
-        for words in documents.tokens
+        for words in tokens_of(documents)
         for i in range(0, len(words) - 4, 2)
     ]
     pieces = {piece for piece in starts if len(piece) >= 20}

@@ -41,7 +41,7 @@ def results() -> PaperResults:
             "delta_js": [0.07, 0.02, 0.05, 0.01],
         }
     )
-    reading = {"tokeniser": "words", "min_df": 5, "max_vocabulary": None}
+    reading = {"tokenizer": "words", "min_df": 5, "max_vocabulary": None}
     corpora = pd.DataFrame([{"fingerprint": "imdb", **reading, **IMDB}])
     tables = {"delta_js_points": points, "corpora.csv": corpora}
     cells = found.cells.assign(**reading, fingerprint=found.cells["corpus"])

@@ -58,7 +58,7 @@ def results() -> PaperResults:
         for document in range(20, 100, 10)
         for item in range(ITEMS)
     ]
-    reading = {"tokeniser": "keras", "min_df": 2, "max_vocabulary": None}
+    reading = {"tokenizer": "keras", "min_df": 2, "max_vocabulary": None}
     described = [{"fingerprint": c, **reading, **CORPORA[c]} for c in CORPORA]
     tables = {"single_token_tokens": pd.DataFrame(tokens), "corpora.csv": pd.DataFrame(described)}
     cells = made.cells.assign(**reading, fingerprint=made.cells["corpus"])

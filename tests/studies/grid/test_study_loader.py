@@ -18,7 +18,7 @@ import verax
 def fewer(name, *, most, **options):
     """The first documents of each class."""
     whole = verax.load_corpus(name, documents=90, length=12)
-    texts = [" ".join(tokens) for tokens in whole.train.tokens]
+    texts = [" ".join(tokens) for tokens in tokens_of(whole.train)]
     labels = [whole.classes[label] for label in whole.train.labels]
     kept = [n for n in range(len(texts)) if labels[:n].count(labels[n]) < most]
     return verax.load_corpus(([texts[n] for n in kept], [labels[n] for n in kept]), **options)
@@ -53,7 +53,7 @@ def read(folder: Path, loader: str, more: str = "") -> verax.studies.Study:
 
 
 def test_a_function_loads_the_corpus_with_its_options(tmp_path: Path, module: str) -> None:
-    found = read(tmp_path, f"{module}:fewer", ", most: 20, tokeniser: whitespace, min_df: 2")
+    found = read(tmp_path, f"{module}:fewer", ", most: 20, tokenizer: whitespace, min_df: 2")
     (cell,) = found.cells
     (corpus,) = found.corpora.values()
     assert (corpus.name, len(corpus.train) + len(corpus.validation) + len(corpus.test)) == (
@@ -64,7 +64,7 @@ def test_a_function_loads_the_corpus_with_its_options(tmp_path: Path, module: st
         "corpus": "planted",
         "loader": f"{module}:fewer@1",
         "most": 20,
-        "tokeniser": "whitespace",
+        "tokenizer": "whitespace",
     }
     assert cell.training["min_df"] == 2
     with cells_here():
@@ -102,7 +102,7 @@ def problem_of(folder: Path, loader: str, more: str = "") -> Problem:
         (":bare@2", "", ("line 3", "option.conflict", "3", "2")),
         (":bare", "    most: 3\n", ("line 4", "option.unknown", "most")),
         (":fewer", "    most: 3\n    mots: 3\n", ("line 5", "option.unknown", "mots", "most")),
-        (":fewer", "    most: 3\n    min_length: 0\n", ("line 5", "option.out-of-range", "0")),
+        (":fewer", "    most: 3\n    min_words: 0\n", ("line 5", "option.out-of-range", "0")),
         (":constant", "", ("line 3", "option.unknown-value", "constant")),
         (":nothing", "", ("line 3", "option.unknown-value", "nothing")),
         ("", "", ("line 3", "option.malformed")),

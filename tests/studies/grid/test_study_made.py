@@ -71,8 +71,8 @@ def labels(tmp_path: Path, text: str, **by_hand: object) -> list[str]:
             [
                 "planted documents=60  seed 1",
                 "planted documents=60  seed 2",
-                "planted max_length=30 documents=72  seed 1",
-                "planted max_length=30 documents=72  seed 2",
+                "planted max_words=30 documents=72  seed 1",
+                "planted max_words=30 documents=72  seed 2",
             ],
         ),
         (  # what a corpus has of its own is told by its name

@@ -39,7 +39,7 @@ AFTER_A_CORPUS = [
     ),
     (
         "models: {max_length: 9}\n",
-        ("line 2", "option.unknown", "max_length"),
+        ("line 2", "option.unknown", "max_words"),
     ),
     ("hardware: {worker: 3}\n", ("line 2", "option.unknown", "workers")),
     ("training:\n  epochs: many\n", ("line 3", "option.wrong-type", "epochs", "many")),
@@ -161,8 +161,8 @@ WHOLE = [
         ("line 2", "option.wrong-type", "documents"),
     ),
     (
-        "corpora:\n  planted: {min_length: 0}\n",
-        ("line 2", "option.out-of-range", "min_length"),
+        "corpora:\n  planted: {min_words: 0}\n",
+        ("line 2", "option.out-of-range", "min_words"),
     ),
     ("corpora:\n  planted: {distractors: 9}\n", ("line 2", "option.conflict")),
     (

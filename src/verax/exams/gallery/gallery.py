@@ -147,14 +147,13 @@ class Gallery:
             return
         rows, ranks, measures = self._chosen()
         batches = reading_batches(self._encoded.lengths[rows], self._tokens)
-        types = list(self._documents.lexicon)
         if limit is not None:
             batches = batches[::-1]
         parts = []
         for number, some in enumerate(watch("gallery")(batches)):
             try:
                 with within(limit) if limit is not None else nullcontext():
-                    parts.append(self._keep(rows[some], types))
+                    parts.append(self._keep(rows[some]))
             except OutOfTimeError:
                 kept = np.sort(np.concatenate([*batches[:number], np.zeros(0, np.int64)]))
                 rows, ranks, measures = rows[kept], ranks[kept], [measures[k] for k in kept]
@@ -194,21 +193,20 @@ class Gallery:
         return rows[best], ranks[best], [measures[place] for place in best]
 
     @torch.no_grad()
-    def _keep(
-        self, rows: Rows, types: list[str]
-    ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    def _keep(self, rows: Rows) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         model, encoded = self._model, self._encoded
         trace = model(encoded.batch(rows, model.device))
         look = look_at(model, trace)
         deleted = change_without(model, trace, self.max_tokens)
         sentences = None if encoded.sentences is None else encoded.sentences.take(rows)
-        numbers = self._documents.token_numbers.take(rows)
         shown = self._documents.take(rows)
-        marked = None if shown.marks is None else known_shares(shown, shown.places)
+        marked = None
+        if shown.marks is not None:
+            marked = known_shares(shown, encoded.spans.take(rows))
         return (
             document_rows(trace, look),
             item_rows(trace, look, deleted, sentences),
-            token_rows(trace.ids, numbers, types, sentences, marked),
+            token_rows(trace.ids, trace.words, sentences, marked),
         )
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -83,26 +83,26 @@ def item_rows(
 
 def token_rows(
     ids: NDArray[np.int64],
-    numbers: Ragged,
-    types: Sequence[str],
+    words: Sequence[Sequence[str]],
     sentences: Ragged | None = None,
     marked: Ragged | None = None,
 ) -> pd.DataFrame:
     """A row for each token: its place, the item it belongs to, its text, and who marked it.
 
-    numbers  the tokens of each document, as places in `types`
+    words    the words of each document
     marked   the share of annotators who marked each token, NaN where nobody looked; None: no column
     Half a character (a lone surrogate) becomes �, which is what it would be shown as: no file could
     hold it.
     """
-    token = positions_within(numbers.lengths)
+    counts = np.array([len(row) for row in words], dtype=np.int64)
+    token = positions_within(counts)
     item = token
     if sentences is not None:
         within = positions_within(sentences.lengths)
         item = np.repeat(within, sentences.values.astype(np.int64))
-    texts = [_HALVES.sub("\ufffd", types[n]) for n in numbers.values.tolist()]
+    texts = [_HALVES.sub("\ufffd", word) for row in words for word in row]
     columns = {
-        "id": np.repeat(ids, numbers.lengths),
+        "id": np.repeat(ids, counts),
         "token": token,
         "item": item,
         "text": pd.Series(texts, dtype="str"),

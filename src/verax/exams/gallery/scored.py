@@ -51,9 +51,7 @@ class ScoredGallery:
         refuse_unknown(self.named, documents.ids)
         self._marked = None
         if self.size and documents.marks is not None:
-            lengths = np.array([len(spans) for spans in encoded.spans], dtype=np.int64)
-            every = np.concatenate([np.zeros((0, 2), np.int64), *encoded.spans])
-            self._marked = known_shares(documents, Ragged.from_lengths(every, lengths))
+            self._marked = known_shares(documents, Ragged.of(encoded.spans, width=2))
         self._names = [*DERIVED, "gradient", LEFT_OUT] if model.kind == TRANSFORMER else [LEFT_OUT]
 
     @torch.no_grad()

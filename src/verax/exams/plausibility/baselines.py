@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.corpus import Documents
+from verax.corpora.tokenizer import TokenizedTexts, tokenize
 from verax.models.layers import HashedDropout
 
 FREQUENCY, EARLIER, LATER, RANDOM = "frequency", "earlier", "later", "random"
@@ -18,12 +20,20 @@ BASELINES = (FREQUENCY, EARLIER, LATER, RANDOM)
 _PLACE = 1 << 23
 
 
-def word_counts(documents: Documents) -> Counter[str]:
+def words_in(model: Any, documents: Documents) -> TokenizedTexts:
+    """The words of documents by a model's tokenizer, as many as it reads of words."""
+    texts = tokenize(documents, model.word_tokenizer)
+    longest = getattr(model, "max_length", None)
+    return texts if longest is None else texts.first(longest)
+
+
+def word_counts(model: Any, documents: Documents) -> Counter[str]:
     """How often each word occurs in documents, whatever its case."""
-    numbers = documents.token_numbers.values.astype(np.int64)
+    texts = words_in(model, documents)
+    numbers = texts.numbers.values.astype(np.int64)
     counts: Counter[str] = Counter()
-    occurrences = np.bincount(numbers, minlength=len(documents.lexicon))
-    for word, count in zip(documents.lexicon, occurrences.tolist(), strict=False):
+    occurrences = np.bincount(numbers, minlength=len(texts.lexicon))
+    for word, count in zip(texts.lexicon, occurrences.tolist(), strict=False):
         counts[word.lower()] += count
     return counts
 

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.ragged import Ragged
-from verax.corpora.rationales import majority
 from verax.errors import VeraxError
 from verax.exams.deletion.rankings import RankingOptions, chosen_rankings, scores_of
 from verax.exams.exam import Exam, Pair, no_direction
@@ -23,7 +22,7 @@ from verax.exams.judgement.subjects import is_derived
 from verax.exams.measures import VALUE, MeasurePlace
 from verax.exams.plausibility import baselines, summary
 from verax.exams.plausibility.annotators import pairwise_f1
-from verax.exams.plausibility.baselines import BASELINES, FREQUENCY, RANDOM
+from verax.exams.plausibility.baselines import BASELINES, FREQUENCY, RANDOM, words_in
 from verax.exams.plausibility.measures import (
     DOCUMENT_COUNTS,
     NAME,
@@ -34,7 +33,6 @@ from verax.exams.plausibility.measures import (
 from verax.exams.plausibility.overlap import average_precision, iou_f1, token_f1, top_words
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
-from verax.external.reading import ReadTexts
 from verax.models.kinds import KINDS, PREDICT, TRANSFORMER, TextClassifier
 from verax.models.layers import decisions
 
@@ -123,29 +121,24 @@ class PlausibilityExam(Exam):
                 )
 
     def prepare(self, corpus: Corpus, documents: Documents, split: str) -> None:
-        """Take in marks, word counts, and the usual share of marked words."""
+        """Take in the documents, and those of the other splits that have marks."""
         assert documents.marks is not None  # `needs_rationales`
         self._documents, self._is_cause = documents, corpus.marks_are_cause
-        self._counts = baselines.word_counts(corpus.train if len(corpus.train) else documents)
+        self._known = corpus.train if len(corpus.train) else documents
         parts = [corpus.splits[name] for name in SPLITS[:2] if split in SPLITS and name != split]
-        shares = [share for part in parts if len(part) for share in _marked_shares(part)]
-        self._usual = float(np.mean(shares)) if shares else None
+        self._others = [part for part in parts if len(part) and part.marks is not None]
 
     def begin(self, model: Any, documents: Any) -> None:
         """Align the marks with the words that the model reads."""
         self._names = chosen_rankings(self.options.rankings, model)
-        read, marks = self._documents, self._documents.marks
+        marks = self._documents.marks
         assert marks is not None
-        if isinstance(documents, ReadTexts):
-            lengths = np.array([len(spans) for spans in documents.spans], dtype=np.int64)
-            every = np.concatenate([np.zeros((0, 2), np.int64), *documents.spans])
-            places = Ragged.from_lengths(every, lengths)
-            words = [word for text in documents.words for word in text]
-        else:
-            places = read.places
-            types = list(read.lexicon)
-            words = [types[number] for number in read.token_numbers.values.tolist()]
-        self._marked = majority(marks.shares(places))
+        places = Ragged.of(list(documents.spans), width=2)
+        words = [word for text in documents.words for word in text]
+        self._counts = baselines.word_counts(model, self._known)
+        shares = [share for part in self._others for share in _marked_shares(model, part)]
+        self._usual = float(np.mean(shares)) if shares else None
+        self._marked = marks.majority(places)
         self._rarity = Ragged(baselines.rarity(words, self._counts), places.offsets)
         self._agreement = pairwise_f1(marks.marked(places), places, marks.annotators)
         self._annotators = marks.annotators
@@ -242,11 +235,11 @@ def usual_count(share: float, words: Tensor) -> Tensor:
     return (share * words.double() + 0.5).floor().long().clamp(min=1)
 
 
-def _marked_shares(documents: Documents) -> list[float]:
+def _marked_shares(model: Any, documents: Documents) -> list[float]:
     """The share of marked words of each document that has some, but not all, marked."""
-    if documents.rationales is None:
-        return []
-    shares = [float(m.astype(np.float64).mean()) for m in documents.rationales if len(m)]
+    assert documents.marks is not None
+    marked = documents.marks.majority(words_in(model, documents).spans)
+    shares = [float(m.astype(np.float64).mean()) for m in marked if len(m)]
     return [share for share in shares if 0 < share < 1]
 
 

@@ -108,7 +108,7 @@ def token_curves(
         place = model.classes.index(of)
         mask = trace.mask[0]
         p = alone(trace.item_logits, torch.full_like(trace.batch.row_index, place))[0][mask]
-        texts = _texts(model, text, trace.item_of_token[0].tolist(), int(mask.sum()))
+        texts = _texts(trace.words[0], trace.item_of_token[0].tolist(), int(mask.sum()))
         parts.append(
             pd.DataFrame(
                 {
@@ -127,19 +127,17 @@ def token_curves(
         if parts[-1]["text"].tolist() != parts[0]["text"].tolist():
             raise VeraxError(
                 f"models {next(iter(models))!r} and {name!r} attend different items of this text: "
-                "curves on one axis need the same tokeniser, and words or sentences in both",
+                "curves on one axis need the same tokenizer, and words or sentences in both",
                 code="model.incomparable",
             )
     return pd.concat(parts, ignore_index=True)
 
 
-def _texts(
-    model: AttentionClassifier, text: str | Sequence[str], item_of_token: list[int], items: int
-) -> list[str]:
+def _texts(tokens: Sequence[str], item_of_token: list[int], items: int) -> list[str]:
     """The words of each item; item_of_token is −1 for SOS, EOS and PAD."""
     places = [item for item in item_of_token if item >= 0]
     first = min(places, default=0)  # in a flat model, items stand behind SOS
     grouped: list[list[str]] = [[] for _ in range(items)]
-    for word, item in zip(model.tokeniser(text), places, strict=True):
+    for word, item in zip(tokens, places, strict=True):
         grouped[item - first].append(word)
     return [" ".join(words) for words in grouped]

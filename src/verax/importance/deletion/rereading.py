@@ -45,7 +45,7 @@ def _read(model: PooledClassifier, trace: Trace, group: LengthGroup, places: Ten
         labels=None,
         ids=trace.batch.ids[copies.cpu().numpy()],
         row_index=trace.batch.row_index[copies],
-        spelling=None,
+        texts=None,
     )
     return model.run(batch, group.embedded[:, columns].flatten(0, 1)).logits.view(shape)
 

@@ -154,7 +154,7 @@ def _shortened(batch: Batch, rows: Tensor, kept: Tensor, width: int) -> Batch:
         ids=batch.ids[rows.cpu().numpy()],
         row_index=batch.row_index[rows],
         layout=layout,
-        spelling=None,
+        texts=None,
     )
 
 

@@ -24,7 +24,7 @@ def pieces(
     copies = max(1, min(copies, len(wanted) if kind == "norm" else size))
     with torch.enable_grad():
         embedded = trace.embedded.detach().repeat(copies, 1, 1).requires_grad_()
-        _, items = model.encode(repeated(trace.batch, copies), embedded)
+        _, items = model.encode_states(repeated(trace.batch, copies), embedded)
         if not items.requires_grad:
             yield Piece(rows, wanted, _nothing(trace, wanted))
             return

@@ -12,7 +12,6 @@ import pandas as pd
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
-from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError
 from verax.exams.document_values import split_values
 from verax.exams.exam import Exam
@@ -105,20 +104,15 @@ def compare(
     for entry in entries:
         refuse_other_conditions(entry, conditions)
     called = kept_names(entries)
-    all_pooled = {entry.kind for entry in entries} == {POOLED}
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
     described: dict[str, list[dict[str, Any]]] = {name: [] for name in groups}
     for group, entry in ((name, entry) for name, members in groups.items() for entry in members):
         verdict = entry.source
         if not isinstance(verdict, Verdict):
-            as_read = corpus
-            if corpus is not None and not all_pooled:  # others cut texts into words otherwise
-                reading = Tokeniser(entry.reading["tokeniser"], entry.reading["lowercase"])
-                as_read = corpus.read_by(reading)
             verdict = examine(
                 verdict,
-                as_read,
+                corpus,
                 chosen,
                 split,
                 seed=seed,
@@ -212,17 +206,10 @@ def _checked(
 def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corpus | None:
     """The corpus to examine on; None if no model is to be examined and no corpus is given."""
     models = [entry for entry in entries if entry.verdict is None]
-    readings = {tuple(entry.reading.items()) for entry in models if entry.kind == POOLED}
-    if len(readings) > 1:
-        raise VeraxError(
-            "these models read texts with different tokenisers, so they see different documents: "
-            "compare models of one tokeniser",
-            code="model.incomparable",
-        )
     if isinstance(corpus, Corpus):
         return corpus
     if corpus is not None:
-        return load_corpus(corpus, **(models or entries)[0].reading)
+        return load_corpus(corpus)
     if not models:
         return None
     for entry in models:

@@ -88,7 +88,6 @@ MANIFEST = record(
         "sampled_from": maybe(COUNT),
         "seed": maybe(whole(0, 2**32 - 1)),
         "options": exam_options,
-        "texts_fingerprint": maybe(text),
         "exams": listed(text),
     },
 )

@@ -22,7 +22,6 @@ class Conditions:
     """The corpus, documents, seed and options of exams that a model is examined with.
 
     corpus     its name
-    texts_fingerprint  of its texts and labels, however these are cut into words
     documents  how many of the split's `sampled_from` are examined
     """
 
@@ -33,7 +32,6 @@ class Conditions:
     sampled_from: int | None
     seed: int | None
     options: ExamOptions
-    texts_fingerprint: str | None = None
 
 
 def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
@@ -48,7 +46,6 @@ def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
         manifest.get("sampled_from"),
         manifest.get("seed"),
         {exam: dict(options.get(exam, {})) for exam in exams},
-        manifest.get("texts_fingerprint"),
     )
 
 
@@ -69,11 +66,12 @@ def common_conditions(
     changed: dict[str, Any] = {}
     if corpus is not None:
         changed = {"corpus": saved_name(corpus), "fingerprint": corpus.fingerprint}
-        changed["texts_fingerprint"] = corpus.texts_fingerprint
     if corpus is not None and any(entry.verdict is None for entry in entries):
         whole = len(corpus.splits[split])
         usual = {n: asdict(classes[n].options_class(**given)) for n, given in options.items()}
-        common = Conditions(saved_name(corpus), None, split, whole, whole, seed, usual)
+        common = Conditions(
+            saved_name(corpus), corpus.fingerprint, split, whole, whole, seed, usual
+        )
     else:
         first = entries[0].verdict
         assert first is not None
@@ -93,11 +91,9 @@ def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
     if entry.verdict is None:
         return
     actual = conditions_of(entry.verdict, list(common.options))
-    texts = actual.texts_fingerprint
-    same_texts = texts is not None and texts == common.texts_fingerprint
     differences = [
         (
-            not same_texts and actual.fingerprint != common.fingerprint,
+            actual.fingerprint != common.fingerprint,
             f"on other texts or labels ({actual.corpus}) than those to compare on "
             f"({common.corpus}): compare models on one corpus",
         ),

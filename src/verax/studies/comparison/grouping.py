@@ -35,7 +35,6 @@ class Entry:
     source     the classifier, the verdict, or the folder of a model
     options    of the model
     record     what is known of its making: training, corpus, strength
-    reading    tokeniser and lowercase, for loading a corpus as the model reads
     classes    the names of its classes
     kind       pooled, transformer or predict
     """
@@ -44,7 +43,6 @@ class Entry:
     source: TextClassifier | Verdict | Path
     options: Mapping[str, Any]
     record: Mapping[str, Any]
-    reading: Mapping[str, Any]
     classes: Sequence[str]
     kind: str = POOLED
 
@@ -79,10 +77,9 @@ def entry_of(source: Any, number: int) -> Entry:
     if is_outside(source):
         source = open_classifier(source)
     if is_classifier(source):
-        reading = {"tokeniser": source.tokeniser.kind, "lowercase": source.tokeniser.lowercase}
         name = f"model {number}"
         name = name if source.trained_here else str(source.record.get("name") or name)
-        more = (reading, source.classes, source.kind)
+        more = (source.classes, source.kind)
         return Entry(name, source, source.describe(), source.record, *more)
     if isinstance(source, Verdict):
         return _of_verdict(f"verdict {number}", source)
@@ -111,19 +108,15 @@ def is_classifier(source: Any) -> bool:
 
 def _of_folder(name: str, folder: Path) -> Entry:
     config = read_config(folder)
-    read = config["tokeniser"]
-    reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
     record = with_files_beside(config, folder)
-    return Entry(name, folder, config["model"], record, reading, list(config["classes"]))
+    return Entry(name, folder, config["model"], record, list(config["classes"]))
 
 
 def _of_verdict(name: str, verdict: Verdict) -> Entry:
     record = verdict.manifest.get("model", {})
-    corpus = verdict.manifest.get("corpus", {})
-    reading = {key: corpus[key] for key in ("tokeniser", "lowercase") if key in corpus}
     classes = list(verdict.manifest.get("classes", []))
     kind = verdict.manifest.get("kind", POOLED)
-    return Entry(name, verdict, record.get("options", {}), record, reading, classes, kind)
+    return Entry(name, verdict, record.get("options", {}), record, classes, kind)
 
 
 Groups = dict[str, list[Entry]]

@@ -164,9 +164,7 @@ def corpus_name(corpus: Corpus | None) -> str:
 
 
 def pickled_corpus(corpus: Corpus) -> bytes:
-    """A corpus for workers, tokenised here so that none of them has to."""
-    for documents in corpus.splits.values():
-        documents.tokenise(iter)
+    """Return a corpus for workers, as bytes."""
     return pickle.dumps(corpus, protocol=pickle.HIGHEST_PROTOCOL)
 
 

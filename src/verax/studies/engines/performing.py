@@ -120,7 +120,7 @@ class _Attempt:
         clocks.append(time.monotonic())
         verdict = examine(
             model,
-            corpus if cell.is_trained else corpus.read_by(model.tokeniser),
+            corpus,
             None if cell.model.get("every_exam") else list(cell.exams),
             cell.split,
             seed=cell.exam_seed,

@@ -22,7 +22,7 @@ from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.exams.registry import EXAMS, default_exams
 from verax.external.opening import is_outside
-from verax.models.options import AUTO, ModelOptions
+from verax.models.options import AUTO, READING, ModelOptions
 from verax.options import SEED, build, check, hints, kind_of, names, option, parse
 from verax.studies.adversary_scores import LAMS
 from verax.studies.grid.loader import LOADER, Loader
@@ -61,6 +61,8 @@ def declared(*classes: type) -> dict[str, Declared]:
 OF_TRAINING = {n: d for n, d in declared(TrainingOptions).items() if n != "max_tokens"}
 """Options of training that a cell may set: how much is held at once is a hint for machines."""
 OPTIONS = {**declared(ModelOptions), **OF_TRAINING}
+BY_CORPUS = {**{name: OPTIONS[name] for name in READING}, **OF_TRAINING}
+"""Options that may be set with a corpus, for models that are trained on it."""
 DEFAULTS = {name: option.default for name, option in OPTIONS.items()}
 
 _LISTED = {"strengths": '"0.1,1"', "epsilons": '"0.05,0.5"'} | dict.fromkeys(
@@ -260,7 +262,7 @@ SECTIONS = (
 
 @dataclass(frozen=True)
 class CorpusSpec:
-    """A corpus to load: its options, and training options that hold for it alone.
+    """A corpus to load: its options, and options of models that are trained on it alone.
 
     `whole` is false where something was wrong with it.
     """
@@ -486,7 +488,7 @@ def _changed(options: Mapping[str, Any], problems: Problems) -> dict[str, Settin
 # -- corpora and exams: names, each with its options
 
 ALL = "all"
-_CORPORA = "expected names of corpora, such as [sst, {imdb: {max_length: 400}}]"
+_CORPORA = "expected names of corpora, such as [sst, {imdb: {max_words: 400}}]"
 _EXAMS = "expected names of exams, such as [erasure, {replacement: {permutations: 10}}], or all"
 _LOADER = Declared(LOADER, str, _BARE, None)
 
@@ -536,11 +538,11 @@ def _corpora(root: Part, chosen: Any, by_caller: Problems) -> list[CorpusSpec]:
 
 def _specs(section: Part) -> list[CorpusSpec]:
     specs: list[CorpusSpec] = []
-    for name, part, refused in _named(section, "corpus", _CORPORA, "{max_length: 400}"):
+    for name, part, refused in _named(section, "corpus", _CORPORA, "{max_words: 400}"):
         before = len(section.problems)
-        options = _corpus_options(name, part.only(part.value.keys() - OF_TRAINING.keys()))
+        options = _corpus_options(name, part.only(part.value.keys() - BY_CORPUS.keys()))
         whole = len(section.problems) == before and not refused
-        training = read_grid(part.only(OF_TRAINING), OF_TRAINING)
+        training = read_grid(part.only(BY_CORPUS), BY_CORPUS)
         spec = CorpusSpec(name, part.place, options, training, whole)
         if spec.settings in [other.settings for other in specs]:
             part.add(f"corpus {name!r} is given twice", code="option.duplicate")
@@ -550,7 +552,7 @@ def _specs(section: Part) -> list[CorpusSpec]:
 
 def _corpus_options(name: str, part: Part) -> dict[str, Any]:
     """The options of a corpus; those of its loader that no corpus has are as they are given."""
-    known = {**declared(CorpusOptions), **OF_TRAINING}
+    known = {**declared(CorpusOptions), **BY_CORPUS}
     if name.partition(":")[0] == "planted":
         known |= declared(Planted)
     if LOADER not in part.value:
@@ -620,7 +622,10 @@ _LISTS = {
     "retrain": Declared("retrain", int, {**_BARE, **SEED}, []),
 }
 _CONTROLS = Declared("controls", bool, _BARE, True)
-NOT_ITS_OWN = ("hierarchical", "class_weight", "strengths", "min_df", "max_vocabulary", "vectors")
+NOT_ITS_OWN = (
+    *("hierarchical", "class_weight", "strengths", *READING, "min_df", "max_vocabulary"),
+    "vectors",
+)
 """Options that no adversary may choose: they come with the base, or with the objective."""
 _REFUSED = {
     **dict.fromkeys(NOT_ITS_OWN, "no adversary may choose it, leave it out"),

@@ -12,7 +12,7 @@ from typing import Any
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.options import build, check
-from verax.progress import Display, is_watched, shown
+from verax.progress import Display, is_watched
 from verax.studies.engines.engine import Engine
 from verax.studies.engines.local import HereEngine, LocalEngine
 from verax.studies.engines.machine import gpus
@@ -192,7 +192,7 @@ def run_several(
     """Run what is left of several studies side by side, each into its own folder.
 
     They share the workers, so that none waits for the last cells of a study before the next. Where
-    they run is what the first of them says. `progress` shows corpora being tokenised, and bars
+    they run is what the first of them says. `progress` shows corpora being tokenized, and bars
     where there is no watcher.
     """
     if watcher is None:
@@ -213,11 +213,6 @@ def run_several(
     if not waiting:
         watcher.begins("nothing to run", *counts)
         return all_ran
-    corpora = {c.fingerprint: _study(r).corpora[c.fingerprint] for r, c in waiting}
-    with shown(progress) as display:  # here, once for all workers
-        for corpus in corpora.values():
-            for split, documents in corpus.splits.items():
-                documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
     engine = make_engine(hardware)
     for_gpus = hardware.mps or hardware.cells_per_gpu is not None
     if for_gpus and hardware.engine == "local" and not gpus(hardware.device):

@@ -67,4 +67,4 @@ def room(logits: Tensor, mask: Tensor) -> Tensor:
 def all_masked(model: Any, trace: Trace) -> Trace:
     """The batch with the unknown word in the place of every word."""
     tokens = trace.batch.tokens.masked_fill(trace.batch.words, UNK)
-    return model(replace(trace.batch, tokens=tokens, labels=None, spelling=None))
+    return model(replace(trace.batch, tokens=tokens, labels=None, texts=None))

@@ -12,11 +12,12 @@ Wallace have them.
 Japanese, Thai, Lao, Burmese, Khmer) is a token, with its vowel signs.
 `keras`: lower-cased and split where Keras splits its IMDB: at blanks, tabs, line ends and all ASCII
 signs but the apostrophe, and none of them is kept (`<br />` leaves *br*, a CR stays in its word).
-`whitespace`: lower-cased and split at blanks, for text that is tokenised already.
-`tokens`: the corpus brings lists of tokens (lower-cased unless `lowercase` is off).
+`whitespace`: lower-cased and split at blanks, for text that is tokenized already.
 `as-written`: parts of the text as they stand there, so that each has a place (`spans`): words with
 the apostrophes and hyphens inside them, every other sign and every character of a script without
 spaces by itself; never lower-cased. For models that read texts by themselves.
+
+A text in which no word is found, such as `<br>`, is one word as it stands.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verax.corpora.ragged import Ragged
+from verax.corpora.rationales import joined_places
 
 AS_WRITTEN = "as-written"
-TOKENISERS = (
-    *("words", "digits-masked", "characters", "keras", "whitespace", "tokens"),
-    AS_WRITTEN,
-)
-"""The names of the tokenisers, as option `tokeniser` takes them."""
+TOKENIZERS = ("words", "digits-masked", "characters", "keras", "whitespace", AS_WRITTEN)
+"""The names of the tokenizers, as option `tokenizer` takes them."""
 
 # Vowel signs and accents that Unicode keeps apart from their letter; \w does not hold them.
 _MARKS = "".join(
@@ -75,20 +77,20 @@ _PARTS_IN_KERAS = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\
 
 
 @dataclass(frozen=True)
-class Tokeniser:
-    """How a corpus's texts become tokens; a trained model keeps it, to read new texts alike.
+class Tokenizer:
+    """Splits texts into words.
 
-    >>> Tokeniser()("It doesn't cost $3.50!")
+    >>> Tokenizer()("It doesn't cost $3.50!")
     ['it', 'does', "n't", 'cost', '$', '3.50', '!']
-    >>> Tokeniser("whitespace", lowercase=False)("It does n't")
+    >>> Tokenizer("whitespace", lowercase=False)("It does n't")
     ['It', 'does', "n't"]
-    >>> Tokeniser("digits-masked")("Lost 3-2 in the 2nd!!!")
+    >>> Tokenizer("digits-masked")("Lost 3-2 in the 2nd!!!")
     ['lost', 'qqq', '-', 'qqq', 'in', 'the', 'qqq', '!']
-    >>> Tokeniser("keras")("It's well-made!<br />Go")
+    >>> Tokenizer("keras")("It's well-made!<br />Go")
     ["it's", 'well', 'made', 'br', 'go']
-    >>> Tokeniser("characters")("很好 movie")
+    >>> Tokenizer("characters")("很好 movie")
     ['很', '好', 'movie']
-    >>> Tokeniser("as-written")("It doesn't cost $3.50!")
+    >>> Tokenizer("as-written")("It doesn't cost $3.50!")
     ['It', "doesn't", 'cost', '$', '3.50', '!']
     """
 
@@ -96,8 +98,12 @@ class Tokeniser:
     lowercase: bool = True
 
     def __call__(self, text: str | Sequence[str]) -> list[str]:
+        """Return the words of a text; a list of tokens is only lower-cased."""
         if not isinstance(text, str):
-            return [str(t).lower() for t in text] if self.lowercase else [str(t) for t in text]
+            return [str(t).lower() for t in text] if self._lowers else [str(t) for t in text]
+        return self._words(text) or self._whole(text)
+
+    def _words(self, text: str) -> list[str]:
         if self.kind == AS_WRITTEN:
             return _PART_OF_TEXT.findall(text)
         if self.lowercase:
@@ -114,16 +120,31 @@ class Tokeniser:
         tokens: list[str] = pattern.findall(_NOT.sub(r" \g<0>", text))
         return _with_digits_masked(tokens) if self.kind == "digits-masked" else tokens
 
-    def spans(self, text: str) -> NDArray[np.int64]:
-        """(words, 2): where each token begins and ends in the text, as many as there are tokens.
+    def _whole(self, text: str) -> list[str]:
+        word = text.strip()
+        return [word.lower() if self._lowers else word] if word else []
+
+    def spans(self, text: str | Sequence[str]) -> NDArray[np.int64]:
+        """Return where each word begins and ends in the text, shape (words, 2).
+
+        The text of a list of tokens is the tokens joined by blanks.
 
         A sign that `digits-masked` keeps once stands where the whole run of it stands.
 
-        >>> Tokeniser("as-written").spans("It's odd.").tolist()
+        >>> Tokenizer("as-written").spans("It's odd.").tolist()
         [[0, 4], [5, 8], [8, 9]]
-        >>> Tokeniser().spans("Don't!<br>Go").tolist()
+        >>> Tokenizer().spans("Don't!<br>Go").tolist()
         [[0, 2], [2, 5], [5, 6], [10, 12]]
         """
+        if not isinstance(text, str):
+            return joined_places([str(token) for token in text])
+        found = self._spans(text)
+        if len(found) or not text.strip():
+            return found
+        start = len(text) - len(text.lstrip())
+        return np.array([[start, start + len(text.strip())]], dtype=np.int64)
+
+    def _spans(self, text: str) -> NDArray[np.int64]:
         if self.kind == AS_WRITTEN:
             return _places(_PART_OF_TEXT, text)
         rewritten = _Rewritten(text)
@@ -146,13 +167,17 @@ class Tokeniser:
             places = np.stack([places[first, 0], places[last, 1]], axis=1)
         return rewritten.original(places)
 
-    def finds_nothing(self, text: str) -> bool:
-        """Whether a text has no token, without tokenising it."""
+    def finds_words(self, text: str) -> bool:
+        """Whether there is a word in a text, so that it is not read as one word as it stands."""
         if self.kind == "keras":
-            return not text.translate(_PARTS_IN_KERAS).strip(" ")
+            return bool(text.translate(_PARTS_IN_KERAS).strip(" "))
         if self._keeps_signs and "<" in text:
             text = _LINE_BREAK.sub(" ", text)
-        return not text.strip()
+        return bool(text.strip())
+
+    @property
+    def _lowers(self) -> bool:
+        return self.lowercase and self.kind != AS_WRITTEN
 
     @property
     def _keeps_signs(self) -> bool:
@@ -164,7 +189,7 @@ class Tokeniser:
         They are where at least 30% of the characters are of such scripts, in unbroken runs of more
         than five characters on average. Words with blanks between them are shorter.
         """
-        if self.kind in ("characters", "tokens", AS_WRITTEN):
+        if self.kind in ("characters", AS_WRITTEN):
             return False
         characters = in_runs = runs = 0
         for text in texts:
@@ -260,6 +285,117 @@ class Lexicon(dict[str, int]):
         return Ragged.from_lengths(np.array(flat, dtype=np.int32), np.array(lengths, np.int64))
 
 
+class TokenizedTexts:
+    """Texts split into words, each step taken when it is first asked for.
+
+    Args:
+        texts: texts, or lists of tokens.
+        tokenizer: splits them.
+
+    >>> two = TokenizedTexts(["A good film.", "Good."], Tokenizer())
+    >>> two.words
+    [['a', 'good', 'film', '.'], ['good', '.']]
+    >>> [row.tolist() for row in two.numbers]
+    [[0, 1, 2, 3], [1, 3]]
+    >>> two.spans[1].tolist()
+    [[0, 4], [4, 5]]
+    """
+
+    def __init__(self, texts: Sequence[str | Sequence[str]], tokenizer: Tokenizer) -> None:
+        self.texts, self.tokenizer = texts, tokenizer
+        self.lexicon = Lexicon()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def numbers(self) -> Ragged:
+        """Each word as its number in `lexicon`."""
+        return self.lexicon.number(map(self.tokenizer, self.texts))
+
+    def number(self, watch: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+        """Tokenize now, and pass every text through `watch` (a progress bar)."""
+        if "numbers" not in self.__dict__:
+            self.numbers = self.lexicon.number(map(self.tokenizer, watch(self.texts)))
+
+    @cached_property
+    def spans(self) -> Ragged:
+        """Where each word begins and ends in its text, values (words, 2)."""
+        return Ragged.of([self.tokenizer.spans(text) for text in self.texts], width=2)
+
+    @cached_property
+    def sentences(self) -> Ragged:
+        """The number of words in every sentence of every text."""
+        return sentence_lengths(self.numbers, self.lexicon)
+
+    @property
+    def words(self) -> list[list[str]]:
+        """The words of every text."""
+        return [self.words_of(row) for row in range(len(self))]
+
+    @cached_property
+    def _types(self) -> list[str]:
+        assert self.numbers is not None  # which fills the lexicon
+        return list(self.lexicon)
+
+    def words_of(self, row: int) -> list[str]:
+        """The words of one text."""
+        types = self._types
+        return [types[number] for number in self.numbers[row].tolist()]
+
+    def first(self, length: int) -> TokenizedTexts:
+        """The same texts with their first `length` words."""
+        if not (self.numbers.lengths > length).any():
+            return self
+        shorter = TokenizedTexts(self.texts, self.tokenizer)
+        shorter.lexicon, shorter.numbers = self.lexicon, self.numbers.first(length)
+        shorter.spans = self.spans.first(length)
+        return shorter
+
+    def take(self, rows: NDArray[np.int64]) -> TokenizedTexts:
+        """The texts at these positions."""
+        some = TokenizedTexts([self.texts[row] for row in rows], self.tokenizer)
+        for name in ("numbers", "spans"):
+            if name in self.__dict__:
+                setattr(some, name, getattr(self, name).take(rows))
+        some.lexicon = self.lexicon
+        return some
+
+
+_TOKENIZED: WeakKeyDictionary[Any, dict[Tokenizer, TokenizedTexts]] = WeakKeyDictionary()
+"""What was tokenized of documents that are still in use."""
+
+
+def tokenize(documents: Any, tokenizer: Tokenizer | None = None) -> TokenizedTexts:
+    """Split documents of a corpus, or texts, into words.
+
+    Documents are tokenized once by each tokenizer, for as long as they are in memory.
+
+    Args:
+        documents: `Documents`, texts, or lists of tokens.
+        tokenizer: by default the one called `words`.
+    """
+    tokenizer = tokenizer or Tokenizer()
+    if not hasattr(documents, "texts"):
+        return TokenizedTexts(list(documents), tokenizer)
+    known = _TOKENIZED.setdefault(documents, {})
+    return known.setdefault(tokenizer, TokenizedTexts(documents.texts, tokenizer))
+
+
+def share_words(documents: Any, others: Any, rows: NDArray[np.int64] | None = None) -> None:
+    """Let documents made of others have what was tokenized of these.
+
+    Args:
+        documents: the new ones.
+        others: those that they were made of.
+        rows: which of the others they are; all, unless given.
+    """
+    known = _TOKENIZED.get(others, {})
+    if known:
+        of_rows = {t: one if rows is None else one.take(rows) for t, one in known.items()}
+        _TOKENIZED.setdefault(documents, {}).update(of_rows)
+
+
 _ENDS = frozenset(".!?…")
 _CLOSERS = frozenset("\"'”’)]»") | {"''"}
 _ABBREVIATIONS = frozenset(
@@ -289,12 +425,12 @@ def sentence_lengths(tokens: Ragged, lexicon: Lexicon) -> Ragged:
     A sentence ends after a run of closing signs (. ! ? … and the quotes or brackets that follow)
     that holds at least one of . ! ? …; a full stop after an abbreviation or a single letter other
     than the words *a* and *i* (*dr .*, *j . r . r .*) ends nothing. Works on token numbers, so that
-    pre-tokenised text is split alike.
+    pre-tokenized text is split alike.
     """
     ids = tokens.values.astype(np.int64)
     kinds = np.zeros((3, len(lexicon)), dtype=bool)
     for token, number in lexicon.items():
-        # "..." and "?!" are one token in text that came tokenised
+        # "..." and "?!" are one token in text that came tokenized
         kinds[0, number] = token[:1] in _ENDS and all(c in _ENDS for c in token)
         kinds[1, number] = token in _CLOSERS
         kinds[2, number] = token.lower() in _ABBREVIATIONS

@@ -9,7 +9,7 @@ OUT ?= demo
 TESTS ?= -n auto --dist worksteal
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
 
-.PHONY: demo test quick check style types unit completion package audit fuzz format clean
+.PHONY: demo test quick check style types unit completion keywords package audit fuzz format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/verax demo --out $(OUT) --overwrite
@@ -43,6 +43,10 @@ unit: $(VENV)/.installed
 # Writes src/verax/commands.json, from which `verax completion` makes its scripts.
 completion: $(VENV)/.installed
 	$(BIN)/python -c 'from verax.cli.completion import keep; keep()'
+
+# Writes src/verax/training/keywords.py, from which type checkers know the options of `verax.train`.
+keywords: $(VENV)/.installed
+	$(BIN)/python scripts/keywords.py
 
 # The wheel and the source archive, built into dist/ and looked through.
 package: $(VENV)/.installed

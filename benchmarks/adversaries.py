@@ -35,8 +35,7 @@ from tutek_snajder import PROTOCOL, READING, TRAINING
 
 import verax
 from verax.corpora import Tokenizer, tokenize
-from verax.models.divergence_between import divergences
-from verax.training import train_adversary, train_guided
+from verax.training import divergences, train_adversary, train_guided
 
 TIED = {"sst": 0.03, "imdb": 0.1}
 """As strength auto chose most often (benchmarks/grounding.py)."""

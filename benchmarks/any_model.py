@@ -34,7 +34,7 @@ from torch import Tensor
 
 import verax
 from verax.corpora.batching import MAX_TOKENS, micro_batches
-from verax.models.head import probabilities
+from verax.models.layers import probabilities
 from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 from verax.models.transformers.hooks import AttentionCall
 

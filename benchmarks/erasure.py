@@ -36,8 +36,8 @@ from verax.exams.erasure.exam import ErasureExam, ErasureOptions
 from verax.exams.erasure.single_weight import RULES, random_item, top_item
 from verax.exams.tables import wide
 from verax.importance import random_draws
-from verax.models.encoders.recurrent import Recurrent
-from verax.models.head import Head
+from verax.models import ENCODERS, ModelOptions
+from verax.models.layers import Head
 from verax.models.trace import Trace
 
 SIZE, CLASSES, DRAWS = 100, 10, 5
@@ -200,7 +200,7 @@ def _through_head(trace: Trace, kept: Tensor) -> Tensor:
 
 
 def make_encoder(documents: int, width: int) -> Callable[[], None]:
-    encoder = Recurrent("bigru", 200, 100, 1)
+    encoder = ENCODERS["bigru"](200, ModelOptions(hidden_size=100).resolved(2))
     embedding = nn.Embedding(20_000, 200)
     tokens = torch.randint(20_000, (documents, width))
     lengths = torch.full((documents,), width)

@@ -25,9 +25,8 @@ from verax.exams.replacement.summary import summarise as summarise_replacement
 from verax.exams.single_token.exam import SingleTokenExam, SingleTokenOptions
 from verax.exams.single_token.summary import summarise as summarise_single_token
 from verax.models import Trace
-from verax.models.attention import pool
 from verax.models.counterfactual import permuted
-from verax.models.head import decisions
+from verax.models.layers import decisions, pool
 
 CORPORA = {"rotten_tomatoes": "test", "all of rotten_tomatoes": "train", "imdb_reviews": "test"}
 LIMITS = {"imdb_reviews": 500}

@@ -32,10 +32,9 @@ from verax.corpora.encoded import encode
 from verax.corpora.tokenizer import Tokenizer, tokenize
 from verax.corpora.vocabulary import PAD, Vocabulary
 from verax.models import ModelOptions, make_classifier
-from verax.training.loop import Loop
-from verax.training.objective import Objective
+from verax.training.loop import Loop, Objective
 from verax.training.options import TrainingOptions
-from verax.training.preparing import repeatable
+from verax.training.train import repeatable
 
 CASES: dict[str, dict[str, object]] = {
     "bilstm 128+128 of 300": {"hidden_size": 256, "embedding_size": 300},
@@ -144,7 +143,7 @@ def on_gpu(corpus: verax.Corpus, choices: dict[str, object], repeats: int) -> di
 
     with repeatable(device):
         ours, again, plain = make(), make(), make()
-        plain.replaying = None
+        plain.graphed = None
         first = timed(lambda: ours.run_through(rows, 1))
         again.run_through(rows, 1)
         pairs = zip(ours.model.parameters(), again.model.parameters(), strict=True)

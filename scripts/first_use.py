@@ -107,11 +107,11 @@ def write_reviews(path: Path, documents: int = 1200, seed: int = 0) -> None:
 def deceive(reviews: Path, folder: Path) -> None:
     """Save a model that decides by the marked words and does not attend to them."""
     import verax
-    from verax.training.marked import train_marked
+    from verax.training.train import train_with_rationales
 
     corpus = verax.load_corpus(reviews)
     how: dict[str, Any] = {"encoder": "bilstm", "hidden_size": 32, "epochs": 8, "lr": 0.01}
-    model = train_marked(corpus, "away", device="cpu", progress=False, **how)
+    model = train_with_rationales(corpus, "away", device="cpu", progress=False, **how)
     model.save(folder)
 
 

@@ -83,9 +83,8 @@ from verax.exams.information.mutual_information import (
 )
 from verax.exams.plausibility import average_precision, iou_f1, token_f1, top_words
 from verax.importance import weight_gradient
-from verax.models.attention import pool
 from verax.models.counterfactual import permuted
-from verax.models.grounding import mlm_loss, tying_loss
+from verax.models.layers import mlm_loss, pool, tying_loss
 from verax.models.projections import entmax, project, softmax, sparsegen, sparsemax, uniform
 
 __all__ = [

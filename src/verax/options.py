@@ -46,6 +46,7 @@ def option(
     above: float | None = None,
     also: Sequence[str] = (),
     version: int = 1,
+    active_when: tuple[str, Callable[[Any, Any], bool]] | None = None,
 ) -> Any:
     """A dataclass field with what its flag, its help text and its checks need.
 
@@ -53,6 +54,8 @@ def option(
     `choices` may be a collection that grows, such as a registry: it is asked anew each time.
     `also` are words that may stand in place of a number. An option of a model, a training or a
     corpus whose default changes its meaning gets the next `version`, which enters keys of cells.
+    `active_when` is for an option that has an effect only under others: the option that decides,
+    and whether this one has an effect, given resolved `ModelOptions` and `TrainingOptions`.
     """
     metadata = {
         "help": help,
@@ -63,6 +66,7 @@ def option(
         "above": above,
         "also": tuple(also),
         "version": version,
+        "active_when": active_when,
     }
     return dataclasses.field(default=default, metadata=metadata)
 

@@ -21,7 +21,7 @@ from verax.exams import item_evidence
 from verax.exams.authoring import wide
 from verax.exams.judgement.headline import time_lines
 from verax.exams.tables import TableBuilder
-from verax.models.encoders import transformer as encoder
+from verax.models import encoders as encoder
 from verax.progress import tracked
 from verax.time_limit import OutOfTimeError, TimeLimit, check_time, within
 

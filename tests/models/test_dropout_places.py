@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from support.internals import EncodedDocuments, Objective
-from verax.models import AttentionClassifier, HashedDropout
+from verax.models import ENCODERS, AttentionClassifier, HashedDropout
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -110,6 +110,6 @@ def test_each_level_has_its_own_encoders_defaults(
     word: str, sentence: str, layers: tuple, inside: tuple, make_model: Make
 ) -> None:
     options = make_model(encoder=word, sentence_encoder=sentence, hierarchical=True).options
-    assert (options.layers_of(word), options.layers_of(sentence)) == layers
-    assert (options.dropout_inside(word), options.dropout_inside(sentence)) == inside
+    assert (options.layers_of(ENCODERS[word]), options.layers_of(ENCODERS[sentence])) == layers
+    assert (options.dropout_of(ENCODERS[word]), options.dropout_of(ENCODERS[sentence])) == inside
     assert options.is_random == any(inside)

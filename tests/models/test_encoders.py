@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from support.internals import (
-    Join,
-    Orders,
-    PrenormTransformer,
     Recurrent,
-    Transformer,
+    Reverse,
     make_encoder,
+    reversal,
     sinusoids,
 )
-from support.internals import RecurrentPart as Part
 from verax.models import ModelOptions
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
@@ -80,7 +79,9 @@ def torch_twin(encoder: Recurrent, cell: str, layers: int) -> nn.LSTM | nn.GRU:
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("cell", ["bilstm", "bigru"])
 def test_turning_documents_round_equals_torch_over_packed_sequences(cell: str, layers: int) -> None:
-    encoder = Recurrent(cell, 6, 8, layers).double()
+    options = ModelOptions(encoder=cell, hidden_size=8, layers=layers).resolved(2)
+    encoder = make_encoder(cell, 6, options).double()
+    assert isinstance(encoder, Recurrent)
     twin = torch_twin(encoder, cell, layers)
     inputs, mask = padded(LENGTHS, 6)
     packed = pack_padded_sequence(inputs, LENGTHS, batch_first=True, enforce_sorted=False)
@@ -99,35 +100,32 @@ def test_turning_documents_round_equals_torch_over_packed_sequences(cell: str, l
 
 
 @pytest.mark.slow
-def test_parting_and_joining_undo_each_other_and_have_true_gradients() -> None:
-    orders = Orders.of(LENGTHS, 7, torch.device("cpu"))
-    values = torch.randn(4, 7, 2, dtype=torch.float64, requires_grad=True)
-    ahead, turned = Part.apply(values, orders)
-    assert ahead.equal(values.transpose(0, 1))
-    assert turned[:3, 0].equal(values[0, :3].flip(0))
-    assert turned[3:, 0].equal(values[0, 3:])
-    assert turned[:, 1].equal(values[1].flip(0))
-    assert Join.apply(ahead, turned, orders).equal(torch.cat([values, values], -1))
+def test_reversing_is_its_own_inverse_and_has_true_gradients() -> None:
+    order = reversal(torch.arange(7) < LENGTHS.unsqueeze(-1))
+    values = torch.randn(7, 4, 2, dtype=torch.float64, requires_grad=True)
+    turned = Reverse.apply(values, order)
+    for document, length in enumerate(LENGTHS.tolist()):
+        assert turned[:length, document].equal(values[:length, document].flip(0))
+        assert turned[length:, document].equal(values[length:, document])
+    assert Reverse.apply(turned, order).equal(values)
     for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
-        assert check(lambda v: Part.apply(v, orders), values)
-        streams = [torch.randn(7, 4, 2, dtype=torch.float64, requires_grad=True) for _ in "ab"]
-        assert check(lambda a, b: Join.apply(a, b, orders), streams)
+        assert check(lambda v: Reverse.apply(v, order), values)
 
 
-@pytest.mark.parametrize("kind", [Transformer, PrenormTransformer])
-def test_transformer_layer_equals_torch(kind: type[Transformer]) -> None:
+@pytest.mark.parametrize("name", ["transformer", "transformer-prenorm"])
+def test_transformer_layer_equals_torch(name: str) -> None:
     """One ReLU layer of torch.nn with the same weights, without dropout."""
-    ours = kind(8, 8, layers=1, heads=2, feedforward_size=16, dropout=0.0).double()
+    sizes: dict[str, Any] = {"hidden_size": 8, "layers": 1, "heads": 2, "feedforward_size": 16}
+    ours = make_encoder(name, 8, ModelOptions(encoder=name, **sizes).resolved(2)).double()
     theirs = nn.TransformerEncoderLayer(
         *(8, 2),
         dim_feedforward=16,
         dropout=0.0,
         batch_first=True,
-        norm_first=kind is PrenormTransformer,
+        norm_first=name == "transformer-prenorm",
         dtype=torch.float64,
     )
-    layer = ours.layers[0]
-    assert isinstance(layer, nn.Module)
+    layer = ours.get_submodule("layers.0")
     names = {
         "self_attn.in_proj_weight": "project_in.weight",
         "self_attn.in_proj_bias": "project_in.bias",

@@ -108,12 +108,9 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "models.adapters": "FunctionHead PROBES",  # from_module, from_predict
     "models.base": "WordTrace",  # deletion
     "models.counterfactual": "uniform=uniform_weights",  # counterfactual
-    "models.divergence_between": "CachedOutputs",  # adversary
-    "models.encoders": "make_encoder",  # encoders
-    "models.encoders.recurrent": "Join Orders Part=RecurrentPart Recurrent",  # encoders
-    "models.encoders.transformer": "PrenormTransformer Transformer sinusoids",  # encoders
-    "models.grounding": "Masking mask_words",  # grounding, masking_rates
+    "models.encoders": "Recurrent Reverse make_encoder reversal sinusoids",  # encoders
     "models.kinds": "KINDS=MODEL_KINDS PREDICT",  # bad_cases, deletion, sufficiency_exam
+    "models.layers": "Masking mask_words",  # grounding, masking_rates
     "models.options": "ALIGNMENTS GROUNDINGS",  # classifier, every_slot_learns
     "models.saving": "write_bytes=@SAVED_BYTES",  # elsewhere
     "models.transformers.checks": "find_readout probe_pieces self_check",  # self_check
@@ -151,13 +148,10 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "studies.store.archive": "GROUP=@STORE_GROUP",  # packing
     "studies.summaries": "numbers_over_seeds",  # judgement_rules
     "studies.sweep": "COLUMNS=SWEEP_COLUMNS",  # sweep
-    "training": "optimiser=optimiser_module",  # optimiser
-    "training.adversary": "AdversarialObjective",  # adversary
-    "training.loop": "Loop Step",  # loop
-    "training.metrics": "better",  # metrics
-    "training.objective": "Objective balanced_weights",  # adversary, loop, masking_rates, …
-    "training.optimiser": "Optimiser",  # optimiser
-    "training.preparing": "prepare",  # golden
+    "training": "loop=training_loop",  # optimiser
+    "training.adversary": "AdversarialObjective CachedOutputs",  # adversary, cached_outputs
+    "training.loop": "Loop Objective Optimizer Step balanced_weights better",  # loop, metrics, …
+    "training.train": "prepare",  # golden, replaying
     "version": "source_fingerprint __file__=@VERSION_FILE",  # trace
 }
 """Module → names, or NAME=OTHER to be called otherwise, or NAME=@PLACE for a place to patch.

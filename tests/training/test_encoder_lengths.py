@@ -29,8 +29,9 @@ from verax.models import (
 )
 from verax.progress import Progress
 from verax.training import TrainingOptions
-from verax.training.preparing import classification
-from verax.training.replaying import Replaying, rounded, step_inputs, take_step
+from verax.training.cuda_graphs import rounded, step_inputs
+from verax.training.loop import can_be_captured
+from verax.training.train import classification
 
 BUILT_IN = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 
@@ -107,7 +108,7 @@ def made(corpus: verax.Corpus, device: str = "cpu", **options: object) -> Loop:
         device=torch.device(device),
         display=Progress(False),
     )
-    objective = classification(prepared, settings, 3)
+    objective = classification(prepared)
     return Loop(prepared.model, prepared.train, prepared.validation, objective, settings, 3)
 
 
@@ -124,9 +125,9 @@ def test_a_replayed_step_hands_over_true_lengths(corpus: verax.Corpus, encoder: 
         longest = int(ordinary.train.lengths[rows].max())
         width = rounded(longest) + 8
         assert width > longest
-        expected = ordinary.step([rows], number)
+        expected = ordinary.step(rows, number)
         buffer = step_inputs(replayed.train, rows, number)
-        found = take_step(replayed.train, replayed.objective, replayed.optimiser, buffer, width)
+        found = replayed.take([replayed.train.laid_out(buffer[:3], width)], buffer[3, 0])
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     if encoder == "checked":
         seen = checked_of(replayed)
@@ -158,11 +159,11 @@ def test_only_what_says_so_is_replayed(
     other = made(corpus, encoder="none", projection="asking")
     monkeypatch.setattr(AttentionClassifier, "device", torch.device("cuda"))
     try:
-        fits = {name: Replaying.fits(loop.model, loop.objective) for name, loop in loops.items()}
+        fits = {name: can_be_captured(loop.model, loop.objective) for name, loop in loops.items()}
         assert all(fits[name] for name in (*BUILT_IN, "replayable"))
         assert not fits["checked"]
         assert not fits["packed"]
-        assert not Replaying.fits(other.model, other.objective)
+        assert not can_be_captured(other.model, other.objective)
     finally:
         PROJECTIONS.unregister("asking")
 
@@ -188,11 +189,11 @@ if torch.cuda.is_available():
     @pytest.mark.parametrize("encoder", ["checked", "packed", "replayable"])
     def test_lengths_are_true_on_a_gpu(corpus: verax.Corpus, encoder: str) -> None:
         loop, here = made(corpus, "cuda", encoder=encoder), made(corpus, encoder=encoder)
-        assert (loop.replaying is not None) == (encoder == "replayable")
+        assert (loop.graphed is not None) == (encoder == "replayable")
         for epoch in (1, 2, 3):
             torch.testing.assert_close(loop.epoch(epoch), here.epoch(epoch), rtol=1e-3, atol=1e-4)
-        if loop.replaying is not None:
-            assert loop.replaying.graphs
+        if loop.graphed is not None:
+            assert loop.graphed.graphs
         if encoder != "packed":
             assert int(checked_of(loop).wrong) == 0
 
@@ -201,5 +202,5 @@ if torch.cuda.is_available():
         loop, here = made(corpus, "cuda", encoder=encoder), made(corpus, encoder=encoder)
         for epoch in (1, 2, 3):
             torch.testing.assert_close(loop.epoch(epoch), here.epoch(epoch), rtol=1e-2, atol=1e-3)
-        assert loop.replaying is not None
-        assert loop.replaying.graphs
+        assert loop.graphed is not None
+        assert loop.graphed.graphs

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import verax
-from support.internals import EncodedDocuments, Objective, Optimiser
-from support.internals import optimiser_module as room
+from support.internals import EncodedDocuments, Objective, Optimizer
+from support.internals import training_loop as room
 from verax.models import AttentionClassifier
 from verax.training import TrainingOptions
 
@@ -22,7 +22,7 @@ Encode = Callable[[AttentionClassifier], EncodedDocuments]
 
 
 def gradients(
-    model: AttentionClassifier, encoded: EncodedDocuments, optimiser: Optimiser | None = None
+    model: AttentionClassifier, encoded: EncodedDocuments, optimiser: Optimizer | None = None
 ) -> None:
     objective = Objective(model, None, 0)
     pieces = [encoded.batch(np.arange(n, n + 6), model.device) for n in (0, 3)]
@@ -40,7 +40,7 @@ def test_clipping_is_torchs_own(
 ) -> None:
     """Two overlapping batches, so that rows of the embedding come more than once."""
     ours, theirs = make_model(grounding=grounding), make_model(grounding=grounding)
-    optimiser = Optimiser(ours, TrainingOptions(clip=limit, lr=1e-3))
+    optimiser = Optimizer(ours, TrainingOptions(clip=limit, lr=1e-3))
     for _ in range(2):  # the second time over a used buffer
         gradients(ours, encoded(ours), optimiser)
         assert ours.embedding.weight.grad is not None
@@ -73,7 +73,7 @@ def test_attention_is_exempt_from_decay_unless_told_otherwise(make_model: Make) 
     model = make_model(hierarchical=True)
     free = {id(p) for n, p in model.named_parameters() if "attention" in n}
     for exempt in (True, False):
-        groups = Optimiser(model, TrainingOptions(decay_attention=not exempt)).adam.param_groups
+        groups = Optimizer(model, TrainingOptions(decay_attention=not exempt)).adam.param_groups
         spared = {id(p) for g in groups if g["weight_decay"] == 0 for p in g["params"]}
         assert spared == (free if exempt else set())
 

@@ -16,8 +16,9 @@ from support.internals import Loop, Objective, prepare
 from verax.models import AttentionClassifier, ModelOptions
 from verax.progress import Progress
 from verax.training import TrainingOptions
-from verax.training.preparing import classification
-from verax.training.replaying import Replaying, rounded
+from verax.training.cuda_graphs import GraphedStep, rounded
+from verax.training.loop import can_be_captured
+from verax.training.train import classification
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +36,17 @@ def made(corpus: verax.Corpus, **settings: Any) -> Loop:
         device=torch.device("cpu"),
         display=Progress(False),
     )
-    objective = classification(prepared, options, 3)
+    objective = classification(prepared)
     return Loop(prepared.model, prepared.train, prepared.validation, objective, options, 3)
 
 
-class Played(Replaying):
+class Played(GraphedStep):
     """Captures nothing: a replay takes the step again, at the rate it was captured with."""
 
     def __init__(self, loop: Loop) -> None:
-        super().__init__(loop.model, loop.train, loop.objective, loop.optimiser)
+        lr = loop.optimizer.adam.param_groups[0]
+        super().__init__(loop.train, loop.model.device, loop.take, lambda: float(lr["lr"]))
+        self.groups = loop.optimizer.adam.param_groups
         self.captured: list[int] = []
 
     @contextmanager
@@ -52,8 +55,8 @@ class Played(Replaying):
 
     def _capture(self, buffer: torch.Tensor, width: int) -> Any:
         self.captured.append(buffer.shape[1])
-        groups, loss = self.optimiser.adam.param_groups, torch.zeros(())
-        rate = self._lr()
+        groups, loss = self.groups, torch.zeros(())
+        rate = self.lr()
 
         def replay() -> None:
             rates = [group["lr"] for group in groups]
@@ -71,13 +74,13 @@ def replayed(corpus: verax.Corpus, monkeypatch: pytest.MonkeyPatch) -> Loop:
     monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
     monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
     loop = made(corpus)
-    loop.replaying = Played(loop)
+    loop.graphed = Played(loop)
     return loop
 
 
 def played(loop: Loop) -> Played:
-    assert isinstance(loop.replaying, Played)
-    return loop.replaying
+    assert isinstance(loop.graphed, Played)
+    return loop.graphed
 
 
 def same_parameters(one: Loop, other: Loop) -> None:
@@ -90,8 +93,8 @@ def test_a_shape_is_met_then_captured_then_replayed(corpus: verax.Corpus, replay
     batches = [np.arange(16), np.arange(16, 32), np.arange(9), np.arange(32, 48), np.arange(16)]
     captured = []
     for number, rows in enumerate(batches):
-        expected = ordinary._step(rows, number)
-        torch.testing.assert_close(replayed._step(rows, number), expected, rtol=1e-4, atol=1e-5)
+        expected = ordinary.step(rows, number)
+        torch.testing.assert_close(replayed.step(rows, number), expected, rtol=1e-4, atol=1e-5)
         captured.append(len(steps.captured))
     assert captured == [0, 1, 1, 1, 1]
     same_parameters(ordinary, replayed)
@@ -106,10 +109,10 @@ def test_another_rate_is_captured_anew(corpus: verax.Corpus, replayed: Loop) -> 
     for number in range(6):
         if number == 3:
             for loop in (ordinary, replayed):
-                for group in loop.optimiser.adam.param_groups:
+                for group in loop.optimizer.adam.param_groups:
                     group["lr"] *= 0.1
-        ordinary._step(rows, number)
-        replayed._step(rows, number)
+        ordinary.step(rows, number)
+        replayed.step(rows, number)
         same_parameters(ordinary, replayed)
     assert steps.captured == [16, 16]
 
@@ -118,14 +121,14 @@ def test_what_does_not_fit_is_taken_in_pieces(corpus: verax.Corpus, replayed: Lo
     rows = np.arange(16)
     room = 16 * rounded(int(replayed.train.lengths[rows].max()))
     steps = played(replayed)
-    assert steps.holds(rows, room)
-    assert not steps.holds(rows, room - 1)
+    assert steps.fits_budget(rows, room)
+    assert not steps.fits_budget(rows, room - 1)
     replayed.options = TrainingOptions(max_tokens=room - 1)
     ordinary = made(corpus)
     for number in range(3):
-        ordinary._step(rows, number)
-        replayed._step(rows, number)
-    assert not steps.met
+        ordinary.step(rows, number)
+        replayed.step(rows, number)
+    assert not steps.seen_shapes
     same_parameters(ordinary, replayed)
 
 
@@ -140,6 +143,6 @@ def test_only_plain_models_and_objectives_are_replayed(
 
     loop = made(corpus)
     monkeypatch.setattr(AttentionClassifier, "device", torch.device("cuda"))
-    assert Replaying.fits(loop.model, loop.objective)
-    assert not Replaying.fits(loop.model, object.__new__(Guided))
-    assert not Replaying.fits(object.__new__(Sentences), loop.objective)
+    assert can_be_captured(loop.model, loop.objective)
+    assert not can_be_captured(loop.model, object.__new__(Guided))
+    assert not can_be_captured(object.__new__(Sentences), loop.objective)

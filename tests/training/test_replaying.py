@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verax
-from support.internals import EncodedDocuments, Loop, Objective, Orders, prepare
+from support.internals import EncodedDocuments, Loop, Objective, prepare
 from verax.models import HashedDropout, ModelOptions
-from verax.models.grounding import room_for_selected
+from verax.models.layers import room_for_selected
 from verax.progress import Progress
 from verax.training import TrainingOptions
-from verax.training.preparing import classification
-from verax.training.replaying import Replaying, rounded, step_inputs, take_step
+from verax.training.cuda_graphs import rounded, step_inputs
+from verax.training.loop import can_be_captured
+from verax.training.train import classification
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def made(corpus: verax.Corpus, **options: Any) -> Loop:
         device=torch.device("cpu"),
         display=Progress(False),
     )
-    objective = classification(prepared, settings, 3)
+    objective = classification(prepared)
     return Loop(prepared.model, prepared.train, prepared.validation, objective, settings, 3)
 
 
@@ -56,10 +57,10 @@ def test_a_step_from_the_buffer_is_the_loops_own(
     ordinary, replayed = made(corpus, **options), made(corpus, **options)
     for number, rows in enumerate(np.split(np.arange(48)[::-1].copy(), 3)):
         rows = rows[np.argsort(-ordinary.train.lengths[rows], kind="stable")]
-        expected = ordinary.step([rows], number)
+        expected = ordinary.step(rows, number)
         width = rounded(int(ordinary.train.lengths[rows].max()))
         buffer = step_inputs(replayed.train, rows, number)
-        found = take_step(replayed.train, replayed.objective, replayed.optimiser, buffer, width)
+        found = replayed.take([replayed.train.laid_out(buffer[:3], width)], buffer[3, 0])
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     for one, other in zip(ordinary.model.parameters(), replayed.model.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
@@ -94,17 +95,6 @@ def test_the_masked_lm_is_the_same_in_a_fixed_room(corpus: verax.Corpus) -> None
 def test_more_than_fit_do_not_go_unnoticed(corpus: verax.Corpus) -> None:
     objective, states, tokens, selected = selection(corpus, 0.9)
     assert bool(objective._with_fixed_room(states, tokens, selected).isnan())
-
-
-@pytest.mark.slow
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 5))
-def test_orders_from_a_mask_are_those_from_lengths(lengths: list[int], more: int) -> None:
-    width = max(lengths) + more
-    ends = torch.tensor(lengths)
-    expected = Orders.of(ends, width, torch.device("cpu"))
-    found = Orders.of_mask(torch.arange(width) < ends.unsqueeze(-1))
-    for name in ("ahead", "turned", "ahead_inverse", "turned_inverse"):
-        torch.testing.assert_close(getattr(found, name), getattr(expected, name), rtol=0, atol=0)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**40), st.integers(0, 50))
@@ -143,5 +133,5 @@ def test_a_batch_laid_out_by_the_device_is_the_batch(corpus: verax.Corpus) -> No
 
 def test_only_a_gpu_replays(corpus: verax.Corpus) -> None:
     loop = made(corpus, encoder="none")
-    assert loop.replaying is None
-    assert not Replaying.fits(loop.model, loop.objective)
+    assert loop.graphed is None
+    assert not can_be_captured(loop.model, loop.objective)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from verax.models.kinds import POOLED
-from verax.training.marked import AWAY, TOWARDS
+from verax.training.train import AWAY, TOWARDS
 
 HONEST = "honest"
 """The side of models whose attention is honest by construction."""

@@ -25,13 +25,13 @@ from verax.errors import VeraxError
 from verax.exams.examine import examine
 from verax.importance import score
 from verax.models.classifier import AttentionClassifier, weigh_again
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
 from verax.models.transformers.classifier import TransformerClassifier
 from verax.statistics import proportion
 from verax.training.adversary import train_adversary
-from verax.training.marked import TOWARDS, Marks, train_marked
+from verax.training.train import TOWARDS, Marks, train_with_rationales
 
 LAM = 1.0
 """The weight of another attention in the loss of a trained adversary."""
@@ -161,7 +161,7 @@ class ModelFactory:
         if kind.encoder in BATCH:
             options["batch_size"] = BATCH[kind.encoder]
         how: dict[str, Any] = {"seed": self.seed, "device": "cpu", "progress": False}
-        return train_marked(self.corpus, move, **{**how, **options, **changed})
+        return train_with_rationales(self.corpus, move, **{**how, **options, **changed})
 
     def examine(self, model: Classifier, kind: Kind) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Run the exams on a model that passed its gates.

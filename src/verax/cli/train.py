@@ -15,12 +15,12 @@ from verax.corpora import Corpus, CorpusOptions, reading_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.models import AttentionClassifier, ModelOptions
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
-from verax.training.effects import warnings_about
-from verax.training.metrics import score_title
+from verax.training.loop import score_title
+from verax.training.options import warnings_about
 
 _OF_COMMAND = {"corpus": str, "out": str, "seed": int, "device": str}
 _SCORES = {"f1": "F1", "macro_f1": "macro F1"}

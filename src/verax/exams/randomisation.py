@@ -16,8 +16,8 @@ from verax.errors import VeraxError, nearest
 from verax.exams.agreement.ranks import kendall_tau_b, spearman
 from verax.importance import DERIVED, names_of, score
 from verax.importance.transformers.redrawn import parts_from_the_top, redraw, weights_kept
-from verax.models.head import decisions
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions
 from verax.models.transformers.classifier import TransformerClassifier
 from verax.options import SEED, check
 from verax.progress import Display, shown

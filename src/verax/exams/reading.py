@@ -12,7 +12,7 @@ from verax.errors import VeraxError
 from verax.exams.dispersion.entropy import support_size
 from verax.importance import IMPORTANCES, Importance
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions, two_columns
+from verax.models.layers import decisions, two_columns
 from verax.models.trace import Trace
 
 _OFF = 1e-3

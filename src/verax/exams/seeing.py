@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from verax.exams.exam import Exam
 from verax.exams.item_evidence import ItemExam, put_together
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED
+from verax.models.layers import decisions, probabilities
 from verax.time_limit import OutOfTimeError, TimeLimit, check_time, within
 
 GALLERY = "gallery"

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, traced
-from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import PREDICT, TRANSFORMER
+from verax.models.layers import HashedDropout
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 

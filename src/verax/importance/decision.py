@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.errors import VeraxError, nearest
-from verax.models.head import probabilities, two_columns
+from verax.models.layers import probabilities, two_columns
 
 Target = str | int | Sequence[str | int] | NDArray[Any] | Tensor
 """A class by name or number, for all documents, or one for each of them."""

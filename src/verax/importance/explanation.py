@@ -19,8 +19,8 @@ from verax.importance.gradients import on_vectors
 from verax.importance.registry import Importance, names_of, score, split_place, takes_on_inputs
 from verax.importance.transformers import DERIVED, special_share
 from verax.models.base import evaluation_mode, unchanged_state
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
+from verax.models.layers import decisions, probabilities
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import Display, shown

@@ -16,8 +16,7 @@ from verax.importance.budget import copies_within, repeated
 from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
-from verax.models.attention import pool
-from verax.models.head import decisions
+from verax.models.layers import decisions, pool
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import tracked

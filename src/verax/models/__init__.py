@@ -4,12 +4,11 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.counterfactual import logits_under
 from verax.models.encoders import ENCODERS, Encoder, register_encoder
 from verax.models.guided import GuidedClassifier
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head, decisions, probabilities
 from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.layers import HashedDropout, Head, decisions, probabilities
 from verax.models.options import ModelOptions
 from verax.models.pooled import PooledClassifier
-from verax.models.projection_registry import PROJECTIONS, register_projection
+from verax.models.projections import PROJECTIONS, register_projection
 from verax.models.saving import load, make_classifier
 from verax.models.trace import Trace
 

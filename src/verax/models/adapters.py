@@ -20,14 +20,11 @@ from verax.corpora.ragged import Ragged
 from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, TokenizedTexts, Tokenizer
 from verax.corpora.vocabulary import EOS, PAD, SOS, SPECIALS, UNK, Vocabulary
 from verax.errors import VeraxError, foreign_code, nearest
-from verax.models.attention import Additive, Attention, Dot
 from verax.models.base import ExternalClassifier, WordTrace, class_names, evaluation_mode
 from verax.models.classifier import weigh_again
 from verax.models.encoders import Encoder
-from verax.models.fingerprint import fingerprint
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head
 from verax.models.kinds import DELETE, MASK, PREDICT, Watch
+from verax.models.layers import Additive, Attention, Dot, HashedDropout, Head, fingerprint
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.models.transformers.loading import check_fast

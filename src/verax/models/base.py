@@ -20,8 +20,8 @@ from verax.corpora.encoded import EncodedDocuments, encodings_of
 from verax.corpora.tokenizer import AS_WRITTEN, Tokenizer
 from verax.errors import VeraxError, nearest
 from verax.external.reading import ReadTexts, WordBatch, read_texts
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import DELETE, Watch
+from verax.models.layers import decisions, probabilities
 from verax.progress import Display, shown
 
 Texts = Sequence[str | Sequence[str]]

@@ -14,12 +14,18 @@ from torch import Tensor, nn
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.vocabulary import PAD, Vocabulary
-from verax.models.attention import Additive, Attention, Dot
 from verax.models.encoders import make_encoder
-from verax.models.fingerprint import fingerprint
-from verax.models.grounding import ground, grounded_size, make_mask_vector
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head
+from verax.models.layers import (
+    Additive,
+    Attention,
+    Dot,
+    HashedDropout,
+    Head,
+    fingerprint,
+    ground,
+    grounded_size,
+    make_mask_vector,
+)
 from verax.models.options import ModelOptions
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from verax.models.attention import pool
-from verax.models.hashed_dropout import HashedDropout
+from verax.models.layers import HashedDropout, pool
 from verax.models.trace import Trace
 
 _PLACE = 301

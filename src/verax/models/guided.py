@@ -14,7 +14,7 @@ from verax.corpora.batch import Batch
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
-from verax.models.fingerprint import fingerprint
+from verax.models.layers import fingerprint
 from verax.models.options import READING, ModelOptions
 
 

@@ -6,11 +6,9 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batch import Batch, SentenceLayout
-from verax.models.attention import Attention, pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import make_encoder
-from verax.models.grounding import ground
-from verax.models.hashed_dropout import HashedDropout
+from verax.models.layers import Attention, HashedDropout, ground, pool
 
 _SENTENCE_PLACE = 12
 

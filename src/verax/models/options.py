@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Any
 
 from verax.corpora.tokenizer import AS_WRITTEN, TOKENIZERS, Tokenizer
 from verax.errors import VeraxError
-from verax.models.encoders import ENCODERS, Encoder
-from verax.models.encoders.base import SAME
+from verax.models.encoders import ENCODERS, SAME, Encoder
 from verax.models.projections import DENSE, PROJECTIONS
 from verax.options import WIDEST, option
 from verax.plugins import Names
@@ -32,6 +32,19 @@ __all__ = [
 ]
 
 
+ActiveWhen = tuple[str, Callable[[Any, Any], bool]]
+"""The option that decides whether another has an effect, and when it has; see `option`."""
+_HIERARCHICAL: ActiveWhen = ("hierarchical", lambda m, t: m.hierarchical)
+
+
+def _of_encoder(option: str) -> ActiveWhen:
+    return "encoder", lambda m, t: m.encoder_uses(option)
+
+
+def _of_projection(option: str) -> ActiveWhen:
+    return "projection", lambda m, t: option in PROJECTIONS[m.projection].uses
+
+
 @dataclass(frozen=True)
 class ModelOptions:
     """The architecture of a classifier and how it reads texts: the model options of `train`."""
@@ -44,7 +57,11 @@ class ModelOptions:
         "blanks), or as-written (words with their apostrophes and hyphens)",
         choices=TOKENIZERS,
     )
-    lowercase: bool = option(True, "lower-case every word")
+    lowercase: bool = option(
+        True,
+        "lower-case every word",
+        active_when=("tokenizer", lambda m, t: m.tokenizer != AS_WRITTEN),
+    )
     max_length: int | None = option(
         None, "words of a document that are read, its first (all)", minimum=1
     )
@@ -54,44 +71,74 @@ class ModelOptions:
         SAME,
         "encoder over sentences of a hierarchical model",
         choices=Names(ENCODERS, before=(SAME,)),
+        active_when=_HIERARCHICAL,
     )
     hidden_size: int = option(
         100,
         "width of an item: both directions, or both filter widths, together",
         minimum=2,
         maximum=WIDEST,
+        active_when=_of_encoder("hidden_size"),
     )
     layers: int | None = option(
-        None, "encoder layers (1, for a transformer 2)", minimum=1, maximum=12
+        None,
+        "encoder layers (1, for a transformer 2)",
+        minimum=1,
+        maximum=12,
+        active_when=_of_encoder("layers"),
     )
-    heads: int = option(4, "self-attention heads of a transformer", minimum=1, maximum=WIDEST)
+    heads: int = option(
+        4,
+        "self-attention heads of a transformer",
+        minimum=1,
+        maximum=WIDEST,
+        active_when=_of_encoder("heads"),
+    )
     feedforward_size: int | None = option(
         None,
         "inner width of a transformer layer (twice the hidden size)",
         minimum=1,
         maximum=4 * WIDEST,
+        active_when=_of_encoder("feedforward_size"),
     )
     attention: str = option("additive", "how an item is scored", choices=ALIGNMENTS)
     attention_size: int | None = option(
-        None, "width of additive attention (half an item's)", minimum=1, maximum=WIDEST
+        None,
+        "width of additive attention (half an item's)",
+        minimum=1,
+        maximum=WIDEST,
+        active_when=("attention", lambda m, t: m.attention == "additive"),
     )
     query_init: str = option(
         "normal",
         "query of dot attention: N(0,1), or PyTorch's default",
         choices=("normal", "default"),
+        active_when=("attention", lambda m, t: m.attention != "additive"),
     )
     projection: str = option("softmax", "scores to weights", choices=PROJECTIONS)
-    lam: float = option(0.0, "sparsegen: sparser towards 1, flatter towards −∞", below=1)
-    alpha: float = option(1.5, "entmax: 1 is softmax, 2 is sparsemax", minimum=1)
+    lam: float = option(
+        0.0,
+        "sparsegen: sparser towards 1, flatter towards −∞",
+        below=1,
+        active_when=_of_projection("lam"),
+    )
+    alpha: float = option(
+        1.5, "entmax: 1 is softmax, 2 is sparsemax", minimum=1, active_when=_of_projection("alpha")
+    )
     grounding: str = option("none", "what holds a state to its word", choices=GROUNDINGS)
     strength: float | str | None = option(
         None,
         "weight of the tying (1) or masked-LM (0.3) loss, or auto: chosen on validation",
         minimum=0,
         also=(AUTO,),
+        active_when=("grounding", lambda m, t: m.grounding in ("tying", "mlm")),
     )
     mask_probability: float = option(
-        0.15, "share of words the masked LM predicts", above=0, below=1
+        0.15,
+        "share of words the masked LM predicts",
+        above=0,
+        below=1,
+        active_when=("grounding", lambda m, t: m.grounding == "mlm"),
     )
     head: str = option(
         "auto", "softmax over classes, or one sigmoid logit (auto: for two classes)", choices=HEADS
@@ -103,15 +150,22 @@ class ModelOptions:
         None, "read SOS and EOS around the text, never attended (on, unless hierarchical)"
     )
     dropout_embedding: float = option(0.0, "dropout before the word encoder", minimum=0, below=1)
-    dropout_sentence: float = option(0.0, "dropout before the sentence encoder", minimum=0, below=1)
+    dropout_sentence: float = option(
+        0.0, "dropout before the sentence encoder", minimum=0, below=1, active_when=_HIERARCHICAL
+    )
     dropout_encoder: float | None = option(
-        None, "dropout inside the encoder (conv 0.3, transformer 0.1)", minimum=0, below=1
+        None,
+        "dropout inside the encoder (conv 0.3, transformer 0.1)",
+        minimum=0,
+        below=1,
+        active_when=_of_encoder("dropout_encoder"),
     )
     dropout_head: float = option(0.0, "dropout at the classification layer", minimum=0, below=1)
     dropout_head_on: str = option(
         "logits",
         "where that falls: logits (Serrano & Smith) or context",
         choices=("logits", "context"),
+        active_when=("dropout_head", lambda m, t: m.dropout_head > 0),
     )
     initialisation: str = option(
         "default",
@@ -158,7 +212,7 @@ class ModelOptions:
     @property
     def is_random(self) -> bool:
         """Whether a training step draws anything: dropout, or words to mask."""
-        inside = [self.dropout_inside(name) for name in self.encoders]
+        inside = [self.dropout_of(ENCODERS[name]) for name in self.encoders]
         rates = (self.dropout_embedding, self.dropout_sentence, self.dropout_head, *inside)
         return any(rates) or self.grounding == "mlm"
 
@@ -167,31 +221,19 @@ class ModelOptions:
         """The encoders of resolved options: of words, and of sentences if hierarchical."""
         return {self.encoder, self.sentence_encoder} if self.hierarchical else {self.encoder}
 
-    def dropout_inside(self, encoder: str) -> float:
-        """Dropout inside the encoder of that name; see `dropout_of`."""
-        return self.dropout_of(ENCODERS[encoder])
-
-    def layers_of(self, encoder: str) -> int:
-        """Layers of the encoder of that name; see `layers_in`."""
-        return self.layers_in(ENCODERS[encoder])
-
     def dropout_of(self, kind: type[Encoder]) -> float:
         """Dropout inside an encoder: as chosen where it has any, else its default."""
         if "dropout_encoder" not in kind.uses:
             return 0.0
         return kind.default_dropout if self.dropout_encoder is None else self.dropout_encoder
 
-    def layers_in(self, kind: type[Encoder]) -> int:
+    def layers_of(self, kind: type[Encoder]) -> int:
         """Layers of an encoder: as chosen where it can have several, else its default."""
         return (self.layers or kind.default_layers) if "layers" in kind.uses else 1
 
     def encoder_uses(self, option: str) -> bool:
         """Whether an option of encoders has an effect on one of these, which are resolved."""
         return any(option in ENCODERS[name].uses for name in self.encoders)
-
-    def projection_uses(self, option: str) -> bool:
-        """Whether an option of projections has an effect on this one."""
-        return option in PROJECTIONS[self.projection].uses
 
     def refuse_the_impossible(self, classes: int) -> None:
         encoder = ENCODERS[self.encoder]
@@ -230,36 +272,3 @@ class ModelOptions:
                 options=["encoder", "layers"],
                 code="option.conflict",
             )
-
-
-class ModelKeywords(TypedDict, total=False):
-    """The fields of `ModelOptions` for type checkers, which read no dataclass as keywords."""
-
-    tokenizer: str
-    lowercase: bool
-    max_length: int | None
-    encoder: str
-    hierarchical: bool
-    sentence_encoder: str
-    hidden_size: int
-    layers: int | None
-    heads: int
-    feedforward_size: int | None
-    attention: str
-    attention_size: int | None
-    query_init: str
-    projection: str
-    lam: float
-    alpha: float
-    grounding: str
-    strength: float | str | None
-    mask_probability: float
-    head: str
-    embedding_size: int
-    boundaries: bool | None
-    dropout_embedding: float
-    dropout_sentence: float
-    dropout_encoder: float | None
-    dropout_head: float
-    dropout_head_on: str
-    initialisation: str

@@ -15,12 +15,10 @@ from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vocabulary import UNK, Vocabulary
-from verax.models.attention import Attention, pool
 from verax.models.base import TextClassifier, Texts
 from verax.models.encoders import Encoder
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head
 from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED, Watch
+from verax.models.layers import Attention, HashedDropout, Head, pool
 from verax.models.trace import Trace
 
 

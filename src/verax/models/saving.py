@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path, PurePath
 from typing import Any
@@ -29,7 +30,6 @@ from verax.results import saved_kind
 from verax.schema import (
     CHECKSUMS,
     COUNT,
-    SchemaError,
     any_text,
     check_sums,
     checked_json,
@@ -145,33 +145,25 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
             f"{folder} is not a saved model: expected a folder that Verax wrote",
             code="model.missing",
         )
-    config = _read_json(path / CONFIG)
-    if config["format"] != FORMAT:
-        raise VeraxError(
-            f"{folder} has format {config['format']!r:.60}, this Verax reads {FORMAT}: "
-            f"load it with the Verax that made it ({config['verax']!r:.60})",
-            code="result.other-format",
-        )
-    try:
-        OF_CONFIG(config, CONFIG)
+    config = read_config(path)
+    with _unreadable(f"cannot load {folder}", "save the model again"):
         data = {name: _bytes(path / name) for name in (_VOCABULARY, _WEIGHTS)}
         check_sums(data, config["files"])
         words = checked_json(data[_VOCABULARY], OF_VOCABULARY, _VOCABULARY)
-    except SchemaError as error:
-        raise VeraxError(
-            f"cannot load {folder}: {error}; save the model again", code="model.unreadable"
-        ) from error
     _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
     options.refuse_the_impossible(len(config["classes"]))
-    weights = _weights(data[_WEIGHTS], path / _WEIGHTS)
 
     def made() -> AttentionClassifier:
         with torch.random.fork_rng(devices=[]):
             return make_classifier(options, Vocabulary(words), config["classes"])
 
-    with torch.device("meta"):  # shapes alone: what does not fit the file is never allocated
-        _refuse_other_shapes(made(), weights, path / _WEIGHTS)
+    with _unreadable(
+        f"cannot load weights from {path / _WEIGHTS}", "they are not of this config.json"
+    ):
+        weights = unpacked(data[_WEIGHTS])
+        with torch.device("meta"):  # shapes alone: a model of another size is never allocated
+            _check_weights(made(), weights)
     model = made()
     model.load_state_dict(weights)
     model.history = pd.DataFrame(config["history"]).infer_objects()
@@ -200,21 +192,25 @@ def with_files_beside(record: Mapping[str, Any], folder: Path) -> dict[str, Any]
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """What a saved model's `config.json` says, without its weights."""
-    path = folder / CONFIG
-    try:
-        return dict(checked_json(_bytes(path), OF_CONFIG, CONFIG))
-    except SchemaError as error:
-        raise VeraxError(
-            f"cannot load {folder}: {error}; save the model again", code="model.unreadable"
-        ) from error
+    """The `config.json` of a saved model, without its weights."""
+    with _unreadable(f"cannot load {folder}", "save the model again"):
+        config = parse_json(_bytes(folder / CONFIG))
+        if config["format"] != FORMAT:
+            raise VeraxError(
+                f"{folder} has format {config['format']!r:.60}, this Verax reads {FORMAT}: "
+                f"load it with the Verax that made it ({config['verax']!r:.60})",
+                code="result.other-format",
+            )
+        OF_CONFIG(config, CONFIG)
+        return dict(config)
 
 
 def is_model_folder(folder: Path) -> bool:
     """Whether Verax wrote it: other libraries keep a `config.json` beside their weights too."""
     if not all((folder / name).is_file() for name in FILES):
         return False
-    config = _read_json(folder / CONFIG)
+    with _unreadable(f"cannot read {folder / CONFIG}", "save the model again"):
+        config = parse_json(_bytes(folder / CONFIG))
     return isinstance(config, dict) and {"format", "verax"} <= set(config)
 
 
@@ -247,11 +243,16 @@ def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]
 
 
-def _read_json(path: Path) -> Any:
+@contextmanager
+def _unreadable(start: str, remedy: str) -> Iterator[None]:
+    """Turn errors of files with other contents than Verax wrote into one that can be read."""
     try:
-        return parse_json(path.read_bytes())
-    except (OSError, SchemaError) as error:
-        raise VeraxError(f"cannot read {path}: {error}", code="model.unreadable") from error
+        yield
+    except VeraxError:
+        raise
+    except (SafetensorError, ValueError, KeyError, RuntimeError, OverflowError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise VeraxError(f"{start}: {first}; {remedy}", code="model.unreadable") from error
 
 
 def _bytes(path: Path) -> bytes:
@@ -261,39 +262,16 @@ def _bytes(path: Path) -> bytes:
         raise VeraxError(f"cannot read {path}: {error.strerror}", code="file.unreadable") from error
 
 
-def _weights(data: bytes, path: Path) -> dict[str, Tensor]:
-    """Tensors by name, all of finite numbers."""
-    try:
-        weights = unpacked(data)
-    except (SafetensorError, ValueError, KeyError, RuntimeError, OverflowError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise VeraxError(
-            f"cannot load weights from {path}: {first}", code="model.unreadable"
-        ) from error
-    for name, value in weights.items():
-        if value.is_floating_point() and not bool(value.isfinite().all()):
-            raise VeraxError(
-                f"cannot load weights from {path}: {name} holds what is no number, or infinite; "
-                "train the model again",
-                code="model.unreadable",
-            )
-    return weights
-
-
-def _refuse_other_shapes(
-    expected: AttentionClassifier, weights: Mapping[str, Tensor], path: Path
-) -> None:
-    """An error where weights are not those of a model as the options describe it."""
+def _check_weights(expected: AttentionClassifier, weights: Mapping[str, Tensor]) -> None:
+    """Raise a `ValueError` unless weights are finite, and those of a model of these options."""
     own = expected.state_dict()
-    problems = [f"{name} is missing" for name in own if name not in weights]
-    problems += [f"{name!r:.60} is not of this model" for name in weights if name not in own]
-    for name in own.keys() & weights.keys():
-        shape, dtype = tuple(own[name].shape), own[name].dtype
-        if (tuple(weights[name].shape), weights[name].dtype) != (shape, dtype):
-            found = f"{weights[name].dtype} of shape {tuple(weights[name].shape)}"
-            problems.append(f"{name} is {found}, expected {dtype} of shape {shape}")
-    if problems:
-        raise VeraxError(
-            f"cannot load weights from {path}: {min(problems)}; they are not of this config.json",
-            code="model.unreadable",
-        )
+    for name in sorted(own.keys() | weights.keys()):
+        if name not in weights:
+            raise ValueError(f"{name} is missing")
+        if name not in own:
+            raise ValueError(f"{name!r:.60} is not of this model")
+        found, needed = (f"{t.dtype} of shape {tuple(t.shape)}" for t in (weights[name], own[name]))
+        if found != needed:
+            raise ValueError(f"{name} is {found}, expected {needed}")
+        if weights[name].is_floating_point() and not bool(weights[name].isfinite().all()):
+            raise ValueError(f"{name} has values that are not finite")

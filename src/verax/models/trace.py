@@ -14,7 +14,7 @@ from verax.errors import VeraxError
 
 if TYPE_CHECKING:
     from verax.corpora.batch import Batch
-    from verax.models.head import Head
+    from verax.models.layers import Head
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -59,12 +59,15 @@ from verax.studies.running.watching import Watcher
 from verax.studies.store.results import GridResults, open_grid
 from verax.studies.store.store import Store
 from verax.training.adversary import as_inherited, refuse_uniform, train_adversary
-from verax.training.guided import DEFAULTS as UNENCODED
-from verax.training.guided import FIXED as SET_BY_GUIDE
-from verax.training.guided import train_guided
 from verax.training.options import TrainingOptions
-from verax.training.preparing import inherit, refuse_other_corpus
-from verax.training.training import train
+from verax.training.train import (
+    GUIDED_DEFAULTS,
+    SET_BY_GUIDE,
+    inherit,
+    refuse_other_corpus,
+    train,
+    train_guided,
+)
 
 Recipe = dict[str, Any]
 SHARED = ("vectors", "max_tokens")
@@ -331,7 +334,7 @@ def control_options(name: str, recipe: Recipe) -> Recipe:
     """
     if name == UNIFORM:
         return {**recipe, "projection": "uniform"}
-    options = {**recipe, **UNENCODED, "sentence_encoder": "same"}
+    options = {**recipe, **GUIDED_DEFAULTS, "sentence_encoder": "same"}
     if name == MLP_UNIFORM:
         options["projection"] = "uniform"
     if name in (BY_BASE, BY_ADVERSARY):

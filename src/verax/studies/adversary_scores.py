@@ -23,7 +23,6 @@ from verax.errors import VeraxError
 from verax.exams.examine import check_split, load_trained_on
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
-from verax.models.divergence_between import divergences
 from verax.models.saving import is_model_folder, load
 from verax.options import check
 from verax.progress import shown
@@ -31,8 +30,9 @@ from verax.results import saved_kind
 from verax.statistics import Interval, SeedMean, f1, mean, mean_share, within_one
 from verax.statistics.intervals import present
 from verax.studies.comparison.grouping import Entry, entry_of, made_after, settings_of
-from verax.training.preparing import refuse_other_corpus
+from verax.training.adversary import divergences
 from verax.training.strength import TOLERANCE
+from verax.training.train import refuse_other_corpus
 
 ADVERSARY, SEED, CONTROL = "adversary", "seed", "control"
 """The kinds of models: adversaries, other seeds of the base, controls."""

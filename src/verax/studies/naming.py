@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from verax.models.options import ModelOptions
-from verax.training.effects import ACTIVE_WHEN, in_words, inactive_options
-from verax.training.options import TrainingOptions
+from verax.training.options import (
+    TrainingOptions,
+    deciding_option,
+    format_value,
+    inactive_options,
+)
 
 if TYPE_CHECKING:
     from verax.studies.grid.cell import Cell
@@ -87,7 +91,7 @@ def _corpus_labels(cells: Iterable[Cell]) -> dict[str, str]:
     labels = {}
     for cell in cells:
         differing = [
-            f"{name}={in_words(value)}"
+            f"{name}={format_value(value)}"
             for name, value in cell.corpus.items()
             if any(other.get(name) != value for other in readings[names[cell.key]])
         ]
@@ -106,8 +110,8 @@ def _cell_parts(cell: Cell, shown: Sequence[str], ambiguous: Collection[str]) ->
         if name in inactive:
             continue
         alone = _is_choice(name) and str(values[name]) not in ambiguous
-        text = str(values[name]) if alone else f"{name}={in_words(values[name])}"
-        decider = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else name
+        text = str(values[name]) if alone else f"{name}={format_value(values[name])}"
+        decider = deciding_option(name) or name
         if decider in parts:
             parts[decider] += f" {text}"
         else:
@@ -160,7 +164,7 @@ def group_name(
 
 
 def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else in_words(value)
+    return f"{value:g}" if isinstance(value, float) else format_value(value)
 
 
 # -- configurations of a study's results

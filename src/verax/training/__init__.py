@@ -1,11 +1,9 @@
 """Objective, loop, early stopping, metrics; adversaries, and models guided by another."""
 
-from verax.models.divergence_between import divergences
-from verax.training.adversary import train_adversary
-from verax.training.guided import train_guided
-from verax.training.metrics import evaluate
+from verax.training.adversary import divergences, train_adversary
+from verax.training.loop import evaluate
 from verax.training.options import TrainingOptions
-from verax.training.training import train
+from verax.training.train import train, train_guided
 
 __all__ = [
     "TrainingOptions",

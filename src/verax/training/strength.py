@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.counterfactual import logits_under, permuted, uniform
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.models.options import AUTO
 from verax.options import check, parse
 from verax.statistics import average, f1
@@ -39,7 +40,8 @@ PERMUTATIONS = 10
 _TIE = 1e-12
 
 Score = Mapping[str, float]
-Fit = Callable[[Mapping[str, Any]], tuple[AttentionClassifier, EncodedDocuments]]
+Fit = Callable[[str, float | None], AttentionClassifier]
+"""Grounding and strength → a trained model."""
 
 
 def candidates(grounding: str, text: str | None) -> list[float]:
@@ -126,23 +128,21 @@ def doubts(base: Score, chosen: Score, within: bool) -> list[str]:
 
 def choose(
     fit: Fit,
+    validation: Documents,
     grounding: str,
     strengths: Sequence[float],
     seed: int,
     max_tokens: int,
     done: Callable[[Mapping[str, Any]], None],
 ) -> tuple[AttentionClassifier, dict[str, Any]]:
-    """Fit the ungrounded model and each candidate; returns the chosen one and all scores.
-
-    `fit` trains with some options changed, and gives the validation documents beside the model.
-    """
-    option_sets: list[dict[str, Any]] = [{"grounding": "none", "strength": None}]
-    option_sets += [{"grounding": grounding, "strength": strength} for strength in strengths]
-    models, rows = [], []
-    for options in option_sets:
-        model, validation = fit(options)
-        kind = "f1" if len(model.classes) == 2 else "macro_f1"
-        row = {**options, "score": kind, **score(model, validation, seed, max_tokens)}
+    """Fit the ungrounded model and each candidate; returns the chosen one and all scores."""
+    models: list[AttentionClassifier] = []
+    rows: list[dict[str, Any]] = []
+    for kind, strength in [("none", None), *((grounding, strength) for strength in strengths)]:
+        model = fit(kind, strength)
+        scores = score(model, model.encode(validation), seed, max_tokens)
+        f1_kind = "f1" if len(model.classes) == 2 else "macro_f1"
+        row = {"grounding": kind, "strength": strength, "score": f1_kind, **scores}
         models.append(model)
         rows.append(row)
         done(row)

@@ -12,7 +12,7 @@ from support.internals import names
 from verax.models import ModelOptions
 from verax.studies import read_study
 from verax.training import TrainingOptions
-from verax.training.effects import ACTIVE_WHEN, warnings_about
+from verax.training.options import deciding_option, warnings_about
 
 SMALL = {"hidden_size": 8, "embedding_size": 8, "epochs": 1, "dropout_embedding": 0.2}
 
@@ -161,7 +161,8 @@ def test_a_cell_has_every_option_but_the_one_that_changes_nothing() -> None:
 
 def test_everything_called_idle_is_tested() -> None:
     tested = {name for said, unsaid in IDLE for name in said if said.get(name) != unsaid.get(name)}
-    assert set(ACTIVE_WHEN) <= tested
+    idle = {name for name in names(ModelOptions, TrainingOptions) if deciding_option(name)}
+    assert idle <= tested
 
 
 @pytest.mark.parametrize(

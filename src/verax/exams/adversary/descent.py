@@ -25,8 +25,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import decisions, two_columns
+from verax.models.layers import HashedDropout, decisions, two_columns
 
 Answer = Callable[[Tensor], Tensor]
 """(restarts, batch, items) weights, float64 → (restarts, batch, classes) logits."""

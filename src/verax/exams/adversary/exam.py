@@ -26,8 +26,8 @@ from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.models.counterfactual import permuted
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions, probabilities
 from verax.options import ROUNDS, option, parse
 
 

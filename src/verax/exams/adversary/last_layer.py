@@ -18,8 +18,7 @@ from verax.divergence import jensen_shannon, total_variation
 from verax.exams.adversary.descent import SearchOptions, start
 from verax.external.pieces import PieceBatch
 from verax.importance.transformers.positions import positions_of
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import probabilities
+from verax.models.layers import HashedDropout, probabilities
 from verax.models.transformers.classifier import Tail, TransformerClassifier
 from verax.models.transformers.hooks import AttentionCall, Handler
 

@@ -11,7 +11,7 @@ from verax.divergence import jensen_shannon
 from verax.errors import VeraxError
 from verax.exams.adversary.farthest import at_vertices, best_vertex, farthest
 from verax.exams.adversary.several import farthest_of_several, log_odds
-from verax.models.head import decisions, two_columns
+from verax.models.layers import decisions, two_columns
 from verax.options import check
 
 MAX_PAIRS = 2**17

@@ -28,7 +28,7 @@ from verax.exams.adversary.descent import (
 )
 from verax.exams.adversary.most_divergent import change_of, checked_logits, checked_weights
 from verax.exams.adversary.several import log_odds
-from verax.models.head import decisions, two_columns
+from verax.models.layers import decisions, two_columns
 from verax.options import check
 
 __all__ = ["Answer", "Best", "SearchOptions", "SearchedAttentions", "search", "search_through"]

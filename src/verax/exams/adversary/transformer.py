@@ -20,7 +20,7 @@ from verax.exams.adversary.measures import BEST, written
 from verax.exams.adversary.most_divergent import farthest_anywhere
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.models.base import TextClassifier
-from verax.models.head import decisions, probabilities
+from verax.models.layers import decisions, probabilities
 from verax.options import ROUNDS, option
 
 

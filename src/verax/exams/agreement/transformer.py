@@ -14,7 +14,7 @@ from verax.exams.deletion.rankings import available, scores_of
 from verax.exams.reading import correct, labels_of
 from verax.importance import names_of, score
 from verax.importance.transformers import DERIVED
-from verax.models.head import decisions
+from verax.models.layers import decisions
 from verax.options import option
 
 

@@ -27,8 +27,8 @@ from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance.deletion.several import check_operator, logits_without_sets
 from verax.models.base import TextClassifier
-from verax.models.head import decisions, two_columns
 from verax.models.kinds import ATTENTION, KINDS, POOLED, PREDICT, TRANSFORMER
+from verax.models.layers import decisions, two_columns
 from verax.options import ROUNDS, option
 
 _TOGETHER = 256

@@ -16,8 +16,8 @@ from verax.exams.reading import ask
 from verax.importance import Importance, names_of, score
 from verax.importance.gradients import on_vectors
 from verax.importance.transformers import DERIVED
-from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import DELETE, POOLED, PREDICT, TRANSFORMER
+from verax.models.layers import HashedDropout
 from verax.options import ROUNDS, option
 
 RANDOM, GRADIENT = "random", "gradient"

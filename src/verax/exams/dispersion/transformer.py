@@ -16,8 +16,8 @@ from verax.exams.places import head_places, layer_places
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.importance import names_of, score
 from verax.importance.transformers.rows import layer_head_rows, special_share
-from verax.models.head import decisions
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions
 from verax.options import option
 
 

@@ -29,9 +29,8 @@ from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
-from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import decisions
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import HashedDropout, decisions
 from verax.models.trace import Trace
 from verax.options import ROUNDS, option
 

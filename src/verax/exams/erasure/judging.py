@@ -31,7 +31,7 @@ from verax.exams.measures import (
     MeasurePlace,
 )
 from verax.models.kinds import TRANSFORMER
-from verax.models.projection_registry import DENSE
+from verax.models.projections import DENSE
 from verax.statistics import proportion
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"

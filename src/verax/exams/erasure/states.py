@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.models.head import two_columns
+from verax.models.layers import two_columns
 
 TIE = 1e-9
 _ELEMENTS = 2**18

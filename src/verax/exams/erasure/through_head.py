@@ -20,7 +20,7 @@ from verax.exams.erasure.states import (
     overtaken,
     tied,
 )
-from verax.models.head import two_columns
+from verax.models.layers import two_columns
 
 _EXCHANGES = 50
 

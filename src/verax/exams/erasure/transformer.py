@@ -27,7 +27,7 @@ from verax.importance import score
 from verax.importance.transformers import DERIVED
 from verax.importance.transformers.positions import Positions, positions_of
 from verax.models.base import TextClassifier
-from verax.models.head import decisions, two_columns
+from verax.models.layers import decisions, two_columns
 from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 from verax.models.transformers.hooks import AttentionCall, Handler
 from verax.options import ROUNDS, option

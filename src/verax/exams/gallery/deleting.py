@@ -9,10 +9,9 @@ from verax.importance import leave_one_out
 from verax.importance.decision import lost
 from verax.importance.deletion.rereading import without_each
 from verax.importance.tracing import frozen_for_gradients
-from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.layers import decisions, pool
 from verax.models.trace import Trace
 
 

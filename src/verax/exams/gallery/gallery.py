@@ -22,7 +22,7 @@ from verax.exams.gallery.keeping import document_rows, item_rows, token_rows
 from verax.exams.gallery.looking import EPSILON, look_at
 from verax.exams.gallery.surprise import best_measures, best_ranks, surprises
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import two_columns
+from verax.models.layers import two_columns
 from verax.models.trace import Trace
 from verax.options import check
 from verax.time_limit import OutOfTimeError, TimeLimit, within

@@ -15,7 +15,7 @@ from verax.corpora.ragged import Ragged, positions_within
 from verax.exams.erasure.states import ranks_from_below
 from verax.exams.gallery.looking import Look
 from verax.exams.single_token.tokens import alone
-from verax.models.head import probabilities, two_columns
+from verax.models.layers import probabilities, two_columns
 from verax.models.trace import Trace
 
 _HALVES = re.compile("[\ud800-\udfff]")

@@ -16,8 +16,8 @@ from verax.exams.agreement.ranks import kendall_tau_b
 from verax.exams.gallery.gallery import checked_wish, known_shares, refuse_unknown
 from verax.importance import score
 from verax.importance.transformers import DERIVED
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions, probabilities
 from verax.time_limit import TimeLimit
 
 LEFT_OUT = "leave-one-out"

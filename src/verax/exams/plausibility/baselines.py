@@ -13,7 +13,7 @@ from torch import Tensor
 
 from verax.corpora.corpus import Documents
 from verax.corpora.tokenizer import TokenizedTexts, tokenize
-from verax.models.hashed_dropout import HashedDropout
+from verax.models.layers import HashedDropout
 
 FREQUENCY, EARLIER, LATER, RANDOM = "frequency", "earlier", "later", "random"
 BASELINES = (FREQUENCY, EARLIER, LATER, RANDOM)

@@ -34,8 +34,8 @@ from verax.exams.plausibility.overlap import average_precision, iou_f1, token_f1
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.models.base import TextClassifier
-from verax.models.head import decisions
 from verax.models.kinds import KINDS, PREDICT, TRANSFORMER
+from verax.models.layers import decisions
 
 PEOPLE = (
     "Plausible is not faithful: a person's reason need not be the model's. These numbers speak "

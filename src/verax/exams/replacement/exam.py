@@ -14,8 +14,8 @@ from verax.exams.registry import register
 from verax.exams.replacement import judging, summary
 from verax.exams.replacement.measures import TABLES
 from verax.models.counterfactual import permuted, uniform
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions, probabilities
 from verax.options import ROUNDS, option
 
 

@@ -13,7 +13,7 @@ from verax.exams.replacement.edits import ALL, Edit, logits_under_edits
 from verax.exams.replacement.exam import ReplacementExam, ReplacementOptions
 from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
 from verax.models.base import TextClassifier
-from verax.models.head import decisions, probabilities
+from verax.models.layers import decisions, probabilities
 from verax.models.transformers.classifier import TransformerClassifier
 from verax.options import ROUNDS, option
 

@@ -15,8 +15,8 @@ from verax.exams.registry import register
 from verax.exams.single_token import judging, summary
 from verax.exams.single_token.measures import TABLES
 from verax.exams.single_token.tokens import Tokens, alone
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions, probabilities
 from verax.options import option
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from verax.errors import VeraxError, nearest
 from verax.exams.item_evidence import ItemEvidence
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions, probabilities
+from verax.models.layers import decisions, probabilities
 
 
 def alone(item_logits: Tensor, classes: Tensor) -> Tensor:

@@ -36,8 +36,8 @@ from verax.exams.sufficiency.measures import (
 from verax.exams.sufficiency.sets import Ask, Questions, greedy_order, prefix_answers, words_at
 from verax.importance.deletion.several import check_operator, logits_without_sets
 from verax.models.base import TextClassifier
-from verax.models.head import decisions, probabilities
 from verax.models.kinds import KINDS
+from verax.models.layers import decisions, probabilities
 from verax.options import option
 
 

@@ -16,8 +16,8 @@ from verax.importance.deletion.items import logits_without_items
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.base import evaluation_mode
-from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.layers import decisions
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import tracked

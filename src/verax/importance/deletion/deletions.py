@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from verax.models.attention import pool
+from verax.models.layers import pool
 from verax.models.pooled import PooledClassifier
 
 

@@ -18,7 +18,7 @@ from verax.importance.deletion.deletions import Deletions
 from verax.importance.deletion.readout import Readout
 from verax.importance.similar_length import LengthGroup, alike
 from verax.models.encoders import Convolution
-from verax.models.grounding import ground
+from verax.models.layers import ground
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 

@@ -20,8 +20,8 @@ from verax.importance.deletion.direction import Block, Direction
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import EVERY, TOGETHER
 from verax.importance.similar_length import LengthGroup
-from verax.models.attention import Attention
 from verax.models.encoders import Recurrent
+from verax.models.layers import Attention
 from verax.models.pooled import PooledClassifier
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from verax.models.attention import Additive, Dot
+from verax.models.layers import Additive, Dot
 from verax.models.pooled import PooledClassifier
 
 

@@ -19,8 +19,7 @@ from verax.importance.deletion.long_texts import long_text
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import LONG
 from verax.importance.similar_length import LengthGroup, alike, turned
-from verax.models.encoders import Recurrent
-from verax.models.encoders.recurrent import has_one_layer
+from verax.models.encoders import Recurrent, has_one_layer
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from verax.importance.deletion.rereading import without_each
-from verax.models.attention import pool
-from verax.models.grounding import ground
 from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.layers import ground, pool
 from verax.models.trace import Trace
 
 

@@ -12,8 +12,7 @@ from verax.importance.jacobian.adjoint import GruAdjoint, LstmAdjoint, adjoint_o
 from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.importance.recurrence import EVERY, LONG, TOGETHER
 from verax.importance.similar_length import LengthGroup, alike
-from verax.models.encoders import Recurrent
-from verax.models.encoders.recurrent import has_one_layer
+from verax.models.encoders import Recurrent, has_one_layer
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.time_limit import check_time

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from verax.models.hashed_dropout import HashedDropout
+from verax.models.layers import HashedDropout
 from verax.models.trace import Trace
 
 _PLACE = 1 << 22

@@ -13,8 +13,8 @@ from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import rows_at_once
-from verax.models.head import decisions, probabilities, two_columns
 from verax.models.kinds import TRANSFORMER
+from verax.models.layers import decisions, probabilities, two_columns
 from verax.models.transformers.classifier import TransformerClassifier, TransformerTrace
 from verax.progress import tracked
 

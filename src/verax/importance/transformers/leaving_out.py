@@ -11,8 +11,8 @@ from verax.importance.decision import Target, class_numbers, lost
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.models.base import ExternalClassifier, WordTrace
-from verax.models.head import decisions
 from verax.models.kinds import DELETE, MASK, PREDICT, TRANSFORMER
+from verax.models.layers import decisions
 from verax.models.transformers.classifier import TransformerTrace
 from verax.progress import tracked
 

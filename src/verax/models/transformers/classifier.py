@@ -20,8 +20,8 @@ from verax.errors import VeraxError, nearest
 from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
 from verax.external.reading import ReadTexts, WordBatch, read_texts
 from verax.models.base import ExternalClassifier, Texts, WordTrace, evaluation_mode
-from verax.models.fingerprint import fingerprint
 from verax.models.kinds import ATTENTION, DELETE, MASK, TRANSFORMER, Watch
+from verax.models.layers import fingerprint
 from verax.models.transformers.hooks import (
     INTERFACE,
     AttentionCall,

@@ -19,8 +19,12 @@ from verax.portable import portable
 from verax.results import saved_kind
 from verax.studies.naming import group_name
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
-from verax.training.effects import in_words, inactive_options, settled_options
-from verax.training.options import TrainingOptions
+from verax.training.options import (
+    TrainingOptions,
+    canonical_options,
+    format_value,
+    inactive_options,
+)
 from verax.training.strength import candidates
 
 
@@ -242,12 +246,12 @@ def settings_of(entry: Entry) -> Settings:
     chosen = entry.record.get("strength")
     if chosen:
         tried = [row["strength"] for row in chosen["candidates"] if row["strength"] is not None]
-        values |= {"strength": AUTO, "strengths": ",".join(map(in_words, tried))}
+        values |= {"strength": AUTO, "strengths": ",".join(map(format_value, tried))}
         usual_strengths = tried == candidates(known["grounding"], None)
     classes = max(2, len(entry.classes))
-    model, training = settled_options(values, classes)
+    model, training = canonical_options(values, classes)
     inactive = inactive_options(ModelOptions(**model), TrainingOptions(**training))
-    automatic, _ = settled_options(
+    automatic, _ = canonical_options(
         {name: value for name, value in values.items() if name not in _AUTOMATIC}, classes
     )
     settings = {

@@ -44,7 +44,7 @@ from verax.studies.running.watching import Watcher
 from verax.studies.store.store import MODEL, VERDICT, as_json
 from verax.studies.store.tables import parquet_bytes
 from verax.training.loop import Diverged
-from verax.training.training import train
+from verax.training.train import train
 
 CELL = "cell"
 """The column that says whose a row is."""

@@ -40,8 +40,13 @@ from verax.studies.grid.parse import (
 from verax.studies.grid.source import Place, Problems
 from verax.training.adversary import DEFAULTS as OF_ADVERSARIES
 from verax.training.adversary import UNIFORM
-from verax.training.effects import ACTIVE_WHEN, inactive_options, no_effect, settled_options
-from verax.training.options import TrainingOptions
+from verax.training.options import (
+    TrainingOptions,
+    canonical_options,
+    deciding_option,
+    inactive_options,
+    no_effect,
+)
 from verax.training.strength import candidates
 
 MOST_CELLS = 100_000
@@ -316,7 +321,7 @@ def _refusals(values: Mapping[str, Any], required: Requirements) -> list[Refusal
         return [Refusal(message, ("projection",), code="option.conflict")]
     if not plan.options:
         return []
-    model, training = settled_options(values, required.classes)
+    model, training = canonical_options(values, required.classes)
     of_adversaries = _refusals_of_model(adversary_options(plan, {**model, **training}), required)
     return [one._replace(message=_ADVERSARIES + one.message) for one in of_adversaries]
 
@@ -375,7 +380,7 @@ def cells_of(
     for one in combinations:
         assert one.corpus is not None
         values, classes = values_of(one.options), len(one.corpus.classes)
-        model, training = settled_options(values, classes)
+        model, training = canonical_options(values, classes)
         adversaries = None
         if plan.adversaries is not None:
             adversaries = _settled_adversaries(plan.adversaries, {**model, **training}, classes)
@@ -424,7 +429,7 @@ def _of_corpus(corpus: Corpus, exams: Iterable[str], plan: Plan) -> dict[str, An
 def _settled_adversaries(
     plan: AdversaryPlan, base: Mapping[str, Any], classes: int
 ) -> dict[str, Any]:
-    """The keywords of `run_adversaries` for a base of these options (see `settled_options`).
+    """The keywords of `run_adversaries` for a base of these options (see `canonical_options`).
 
     All defaults are spelt out; options that the base has too, or that have no effect, are left
     out, so that equal adversaries have equal ones.
@@ -448,7 +453,7 @@ def _why_one(group: Sequence[Mapping[str, Any]]) -> str:
     for name, default in DEFAULTS.items():
         if len({values.get(name, default) for values in group}) == 1:
             continue
-        decider = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else None
+        decider = deciding_option(name)
         chosen = {values.get(decider, DEFAULTS[decider]) for values in group} if decider else set()
         if len(chosen) == 1:
             reasons.append(no_effect(name, chosen.pop()))

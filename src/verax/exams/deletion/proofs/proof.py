@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from verax.corpora.vocabulary import UNK
-from verax.models.head import two_columns
+from verax.models.layers import two_columns
 from verax.models.trace import Trace
 
 ROUNDING = 2e-5

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from verax.importance.deletion.readout import Readout
 from verax.models.encoders import Convolution
-from verax.models.grounding import ground
+from verax.models.layers import ground
 
 REACH = 2
 """Words to either side that a state sees."""

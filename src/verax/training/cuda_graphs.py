@@ -1,4 +1,4 @@
-"""Training steps on a GPU, recorded once for each shape of batch and then replayed.
+"""Training steps on a GPU, captured once for each shape of batch and then replayed.
 
 A step on a small model is over a hundred kernels of a few microseconds: launching them one by one
 takes the host several times as long as the GPU takes to run them. A CUDA graph launches all of a
@@ -8,90 +8,81 @@ which is all that is written before a replay; nothing waits for the GPU.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from verax.corpora.batch import Batch
 from verax.corpora.batching import Rows
 from verax.corpora.encoded import EncodedDocuments
-from verax.models.classifier import AttentionClassifier
-from verax.models.projections import PROJECTIONS
-from verax.training.objective import Objective
-from verax.training.optimiser import Optimiser
 
 _STEP = 3
 """The buffer's row that holds the step's number; those before it are the geometry."""
 
 
-class Replaying:
-    """One optimiser step on a batch of documents, by replay where its shape is known.
+class GraphedStep:
+    """One optimizer step on a batch of documents, replayed where its shape was seen before.
 
-    Batches are padded to the next of a few widths, so that shapes come again. A shape is met as an
-    ordinary step the first time, which also readies what a capture may not (the optimiser's state,
-    kernels to be loaded), and captured the second.
+    Batches are padded to one of a few widths, so that shapes recur. A shape is run as an ordinary
+    step the first time, which also prepares what a capture cannot (the optimizer's state, kernels
+    to be loaded), and captured the second time.
+
+    Args:
+        documents: the training documents.
+        device: the GPU.
+        take: takes a step on the micro-batches of a batch, given the step's number.
+        lr: the present learning rate, which a graph keeps as it was captured.
     """
 
     def __init__(
         self,
-        model: AttentionClassifier,
         documents: EncodedDocuments,
-        objective: Objective,
-        optimiser: Optimiser,
+        device: torch.device,
+        take: Callable[[list[Batch], Tensor], Tensor],
+        lr: Callable[[], float],
     ) -> None:
-        self.model = model
         self.documents = documents
-        self.objective = objective
-        self.optimiser = optimiser
-        self.stream = torch.cuda.Stream(model.device)
+        self.device = device
+        self.take = take
+        self.lr = lr
+        self.stream = torch.cuda.Stream(device)
         self.pool = torch.cuda.graph_pool_handle()
         self.buffers: dict[int, Tensor] = {}
-        self.met: set[tuple[int, int]] = set()
+        self.seen_shapes: set[tuple[int, int]] = set()
         self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
-        self.lr = self._lr()
-
-    @staticmethod
-    def fits(model: AttentionClassifier, objective: Objective) -> bool:
-        """Whether a step is the device's alone.
-
-        Sentences are laid out by the host, and an encoder or a projection that does not say it is
-        `replayable` may ask for values, such as lengths on the CPU.
-        """
-        plain = type(model) is AttentionClassifier and type(objective) is Objective
-        if not plain or model.device.type != "cuda":
-            return False
-        return model.encoder.replayable and PROJECTIONS[model.options.projection].replayable
+        self.captured_lr = lr()
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Steps are taken in here: a capture needs a stream of its own, and all use that one."""
-        outer = torch.cuda.current_stream(self.model.device)
+        """The context of all steps: a capture needs a stream of its own, and all use that one."""
+        outer = torch.cuda.current_stream(self.device)
         self.stream.wait_stream(outer)
         with torch.cuda.stream(self.stream):
             yield
         outer.wait_stream(self.stream)
 
-    def holds(self, rows: Rows, max_tokens: int) -> bool:
+    def fits_budget(self, rows: Rows, max_tokens: int) -> bool:
         """Whether the batch, padded to its shape, is within the budget."""
         return len(rows) * self._width(rows) <= max_tokens
 
     def step(self, rows: Rows, number: int) -> Tensor:
         """Take a step; returns the batch's loss, which the next step may overwrite."""
         shape = (len(rows), self._width(rows))
-        if self._lr() != self.lr:  # a graph keeps the rate it was captured with
+        if self.lr() != self.captured_lr:
             self.graphs.clear()
             # a pool whose graphs are all gone takes no others
             self.pool = torch.cuda.graph_pool_handle()
-            self.lr = self._lr()
+            self.captured_lr = self.lr()
         buffer = self.buffers.setdefault(
-            len(rows), torch.zeros(4, len(rows), dtype=torch.long, device=self.model.device)
+            len(rows), torch.zeros(4, len(rows), dtype=torch.long, device=self.device)
         )
         buffer.copy_(step_inputs(self.documents, rows, number), non_blocking=True)
         if shape not in self.graphs:
-            if shape not in self.met:
-                self.met.add(shape)
+            if shape not in self.seen_shapes:
+                self.seen_shapes.add(shape)
                 return self._take(buffer, shape[1])
             self.graphs[shape] = self._capture(buffer, shape[1])
         graph, loss = self.graphs[shape]
@@ -99,13 +90,13 @@ class Replaying:
         return loss
 
     def close(self) -> None:
-        """Let go of graphs and their memory."""
+        """Free the graphs and their memory."""
         self.graphs.clear()
         self.buffers.clear()
 
     def _capture(self, buffer: Tensor, width: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
         graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize(self.model.device)
+        torch.cuda.synchronize(self.device)
         graph.capture_begin(pool=self.pool)
         try:
             loss = self._take(buffer, width)
@@ -114,34 +105,15 @@ class Replaying:
         return graph, loss
 
     def _take(self, buffer: Tensor, width: int) -> Tensor:
-        return take_step(self.documents, self.objective, self.optimiser, buffer, width)
+        return self.take([self.documents.laid_out(buffer[:_STEP], width)], buffer[_STEP, 0])
 
     def _width(self, rows: Rows) -> int:
         return rounded(int(self.documents.lengths[rows].max(initial=1)))
-
-    def _lr(self) -> float:
-        return float(self.optimiser.adam.param_groups[0]["lr"])
 
 
 def step_inputs(documents: EncodedDocuments, rows: Rows, number: int) -> Tensor:
     """(4, batch) long: the `geometry` of a step's documents, and the number of the step."""
     return torch.from_numpy(np.vstack([documents.geometry(rows), np.full(len(rows), number)]))
-
-
-def take_step(
-    documents: EncodedDocuments,
-    objective: Objective,
-    optimiser: Optimiser,
-    buffer: Tensor,
-    width: int,
-) -> Tensor:
-    """The batch's loss after a step on the `step_inputs` in the buffer, padded to `width`."""
-    batch, number = documents.laid_out(buffer[:_STEP], width), buffer[_STEP, 0]
-    optimiser.zero()
-    loss: Tensor = objective(batch, number, objective.counts([batch], number))
-    loss.backward()
-    optimiser.step()
-    return loss.detach()
 
 
 def rounded(width: int) -> int:

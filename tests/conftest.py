@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import settings
 
 import verax
@@ -137,6 +138,16 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty folder, on a machine without corpora of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VERAX_DATA", raising=False)
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever trains a model in this process fails; exams have gradients without `backward`."""
+
+    def never(*given: object, **options: object) -> None:
+        raise AssertionError("a model was trained")
+
+    monkeypatch.setattr(torch.Tensor, "backward", never)
 
 
 @pytest.fixture(autouse=True, scope="session")

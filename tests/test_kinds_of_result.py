@@ -18,6 +18,7 @@ from support.internals import (
     OPENING,
     OPENING_FILES,
     OPENING_RESULTS,
+    PRIVATE_TABLES,
     REPORT,
     open_result,
     saved_kind,
@@ -69,10 +70,15 @@ def same(one: Result, other: Result) -> None:
     """Of one class, with the same manifest and the same tables to the last digit."""
     assert type(one) is type(other)
     assert json.dumps(one.manifest) == json.dumps(other.manifest)
-    tables, others = one._tables(), other._tables()
+    tables, others = tables_of(one), tables_of(other)
     assert list(tables) == list(others)
     for name, table in tables.items():
         pd.testing.assert_frame_equal(plain(others[name]), plain(table), check_exact=True)
+
+
+def tables_of(result: Result) -> dict[str, pd.DataFrame]:
+    """Return all tables that a result saves, by name."""
+    return getattr(result, PRIVATE_TABLES)()
 
 
 def plain(table: pd.DataFrame) -> pd.DataFrame:
@@ -168,7 +174,7 @@ def test_what_cannot_be_read_is_one_line(
         assert "\n" not in str(error.value)
         assert type(made[kind]).owns(folder) == (manifest == newer)
     (folder / MANIFEST).write_text(text)
-    name = next(name for name in made[kind]._tables() if name in ("instances", "replacement"))
+    name = next(n for n in tables_of(made[kind]) if n in ("instances", "replacement"))
     (folder / f"{name}.parquet").unlink()
     with raises("result.damaged", name):
         load(folder)

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 import verax
 from support.errors import raises
-from support.internals import LEAST_MODELS, RUN_GRID, Lines, Texts, quantile_line
+from support.internals import CALIBRATE_LIKE, LEAST_MODELS, RUN_GRID, Lines, Texts, quantile_line
 from verax.calibration import (
     DECEPTIVE,
     HONEST,
@@ -34,6 +34,7 @@ from verax.calibration import (
     tables_of,
     verdicts,
 )
+from verax.cli import main
 from verax.exams import LimitSet, judge, load_limits
 from verax.statistics import auroc, clopper_pearson
 
@@ -164,6 +165,22 @@ def test_thresholds_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ModelFactory, "measured", None)
     again = calibrate_like(model, corpus, tmp_path, **how)
     assert again.to_json(whole=True) == limits.to_json(whole=True)
+
+
+def test_the_command_says_which_models_its_error_rates_are_of(
+    limits: LimitSet,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    verax.train(corpus, encoder="conv", epochs=1, progress=False).save(tmp_path / "model")
+    monkeypatch.setattr(CALIBRATE_LIKE, lambda *given, **how: limits)
+    assert main(["calibrate", str(tmp_path / "model"), "--out", str(tmp_path / "mine")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "honest accused: " in said
+    assert "rates hold for models with planted evidence" in said
+    assert "nothing about the model itself" in said
 
 
 @pytest.mark.slow

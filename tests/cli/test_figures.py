@@ -7,9 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from support.errors import raises
-from verax.cli import report as figures
-from verax.cli.parsing import Parser
+from support.errors import refused
+from verax.cli import main
 from verax.exams import Verdict
 from verax.exams.authoring import summary_frame
 from verax.studies import Sweep
@@ -18,10 +17,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 
 def call(*arguments: str) -> None:
-    parser = Parser(prog="verax")
-    figures.add(parser.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser))
-    given = parser.parse(["figures", *arguments])
-    given.run(given)
+    assert main(["figures", *arguments]) == 0
 
 
 def saved(folder: str, value: float = 4.0) -> None:
@@ -96,6 +92,5 @@ def test_refusals() -> None:
         (["a=run", "a=run", "--out", "x"], ("option.duplicate",)),
         (["run", "--out", "file"], ("output.wrong-kind",)),
     ):
-        with raises(*expected):
-            call(*arguments)
+        refused(["figures", *arguments], *expected)
     assert not Path("x").exists()

@@ -10,7 +10,7 @@ import pytest
 from refused import refusal
 
 import verax
-from support.internals import measure_title
+from support.internals import CELL_TRAIN, measure_title
 from verax.cli import main
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -27,14 +27,6 @@ FEW = [
     "gradient",
 ]
 QUICK = [*TINY, *FEW, "--device", "cpu"]
-
-
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*given: object, **options: object) -> None:
-        raise AssertionError("a model was trained")
-
-    monkeypatch.setattr("verax.studies.engines.performing.train", never)
 
 
 @pytest.mark.slow
@@ -95,17 +87,13 @@ def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixtur
 
 @pytest.mark.slow
 def test_a_finished_sweep_is_not_trained_again(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     """In a folder named with a slash at its end, as a shell completes it."""
     command = ["sweep", "planted", "--lams=-1,0.5", *QUICK, "--out", "out/"]
     assert main(command) == 0
     first = capsys.readouterr().out
-
-    def never(*given: object, **options: object) -> None:
-        raise AssertionError("a model was trained")
-
-    monkeypatch.setattr("verax.studies.engines.performing.train", never)
+    request.getfixturevalue("no_training")
     assert main([*command, "--overwrite"]) == 0
     assert capsys.readouterr().out == first
     assert "over documents" in first
@@ -134,13 +122,13 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
             raise KeyboardInterrupt
         return train(corpus, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("verax.studies.engines.performing.train", stopped)
+    monkeypatch.setattr(CELL_TRAIN, stopped)
     command = ["sweep", "planted", "--lams", "-1,0.5", *QUICK, "--out", "out"]
     assert main(command) == 130
     assert "nothing was written to out; out.points keeps what was" in capsys.readouterr().err
     assert sorted(p.name for p in Path().iterdir()) == ["out.points"]
     assert verax.open_study("out.points").counts == {"done": 1, "missing": 1}
-    monkeypatch.setattr("verax.studies.engines.performing.train", train)
+    monkeypatch.setattr(CELL_TRAIN, train)
     assert main(command) == 0
     assert sorted(p.name for p in Path().iterdir()) == ["out", "out.points"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -110,3 +112,13 @@ def test_padding_stays_under_a_tenth_on_every_built_in(
     for epoch in (1, 2, 3):
         assert padding_share(training_batches(lengths, size, 0, epoch), lengths) < 0.1
     assert padding_share(reading_batches(lengths, 16_384), lengths) < 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not os.environ.get("VERAX_DATA"), reason="$VERAX_DATA names no folder of corpora"
+)
+@pytest.mark.parametrize("name", ["sst", "ag_news", "eraser_movies", "yelp"])
+def test_padding_stays_under_a_tenth_on_real_corpora(name: str) -> None:
+    lengths = load_corpus(name).train.token_numbers.lengths
+    assert padding_share(training_batches(lengths, 32, seed=0, epoch=1), lengths) < 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 import verax
 from support.errors import raises
-from verax.corpora.loading import load_for_examining
+from verax.cli import main
 from verax.errors import VeraxWarning
+from verax.exams import load_verdict
 
 TEXTS = [f"{word} film number {i}" for word in ("good", "bad") for i in range(40)]
 LABELS = ["pos"] * 40 + ["neg"] * 40
@@ -107,13 +109,19 @@ def test_documents_without_labels(tmp_path: Path) -> None:
         verax.train(corpus, epochs=1)
 
 
-def test_a_lone_source_that_is_examined_is_not_cut() -> None:
-    few = FRAME[:3]  # too few to cut, and of one class
-    corpus = load_for_examining(few, {}, cut=False)
-    assert [len(d) for d in corpus.splits.values()] == [0, 0, 3]
-    assert not load_for_examining(FRAME[["text"]], {}, cut=True).is_labelled
-    cut = load_for_examining(FRAME, {"test_fraction": 0.5}, cut=False)
-    assert len(cut.test) == 40
+def test_a_lone_source_that_is_examined_is_not_cut(tmp_path: Path) -> None:
+    model = verax.train(verax.load_corpus(FRAME), encoder="none", embedding_size=4, epochs=1)
+    few = verax.examine(model, FRAME[:3], "replacement")  # too few to cut, and of one class
+    assert (few.manifest["documents"], few.manifest["split"]) == (3, "all")
+    bare = verax.examine(model, FRAME[["text"]], "replacement")
+    assert bare.manifest["documents"] == 80
+    assert math.isnan(bare.value("replacement.trained.accuracy"))
+    model.save(tmp_path / "model")
+    FRAME.to_csv(tmp_path / "mine.csv", index=False)
+    given = ["--corpus", str(tmp_path / "mine.csv"), "--test-fraction", "0.5", "--exams"]
+    command = ["examine", str(tmp_path / "model"), *given, "replacement"]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    assert load_verdict(tmp_path / "out").manifest["documents"] == 40
 
 
 def test_all_splits_together() -> None:

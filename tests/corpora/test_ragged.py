@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.internals import Ragged
-from verax.corpora.ragged import positions_within
+from support.internals import Ragged, positions_within
 
 LISTS = st.lists(st.lists(st.integers(0, 99), max_size=5), min_size=1, max_size=6)
 

@@ -14,7 +14,6 @@ from support.errors import raises
 from verax.cli import main
 from verax.exams import Exam, load_verdict, register, unregister
 from verax.exams.authoring import Measure, Table, number_cell, option, summary_frame
-from verax.exams.registry import divide_options
 from verax.models import AttentionClassifier, Trace
 
 Make = Callable[..., AttentionClassifier]
@@ -120,14 +119,16 @@ def test_an_option_of_one_of_the_exams_taken_needs_no_exams_name(
     assert found.manifest["options"]["first_toy"] == {"factor": 2.0, "draws": 9}
 
 
-def test_erasure_keeps_its_own_draws(toys: list[str]) -> None:
+def test_erasure_keeps_its_own_draws(
+    toys: list[str], make_model: Make, planted: verax.Corpus
+) -> None:
+    model, exams = make_model(), ["erasure", "first_toy"]
     with raises("option.ambiguous", "draws", "first_toy"):
-        divide_options(["erasure", "first_toy"], {"draws": 2})
+        verax.examine(model, planted, exams, draws=2)
     given = {"erasure": {"draws": 2}, "first_toy": {"draws": 3}, "factor": 4.0}
-    assert divide_options(["erasure", "first_toy"], given) == {
-        "erasure": {"draws": 2},
-        "first_toy": {"draws": 3, "factor": 4.0},
-    }
+    options = verax.examine(model, planted, exams, **given).manifest["options"]
+    assert options["erasure"]["draws"] == 2
+    assert options["first_toy"] == {"draws": 3, "factor": 4.0}
 
 
 @pytest.mark.slow
@@ -176,12 +177,17 @@ def test_an_exams_table_has_the_exams_name() -> None:
         register(Astray)
 
 
-def test_what_exams_inherit_from_one_class_is_one_option() -> None:
-    exams = ["deletion", "sufficiency", "plausibility"]
+@pytest.mark.slow
+def test_what_exams_inherit_from_one_class_is_one_option(
+    make_model: Make, planted: verax.Corpus
+) -> None:
+    model, exams = make_model(), ["deletion", "sufficiency", "plausibility"]
     given = {"rankings": "attention", "operator": "mask", "sufficiency": {"operator": "delete"}}
     for ordered in (given, dict(reversed(given.items()))):
-        assert divide_options(exams, ordered) == {
-            "deletion": {"rankings": "attention", "operator": "mask"},
-            "sufficiency": {"rankings": "attention", "operator": "delete"},
-            "plausibility": {"rankings": "attention"},
-        }
+        options = verax.examine(model, planted, exams, sample=5, **ordered).manifest["options"]
+        assert {exam: options[exam]["rankings"] for exam in exams} == dict.fromkeys(
+            exams, "attention"
+        )
+        assert options["deletion"]["operator"] == "mask"
+        assert options["sufficiency"]["operator"] == "delete"
+        assert "operator" not in options["plausibility"]

@@ -17,8 +17,6 @@ import verax
 from support.errors import raises
 from verax.corpora import Corpus
 from verax.exams import load_verdict
-from verax.exams.authoring import wide
-from verax.exams.tables import TableBuilder
 from verax.models import AttentionClassifier
 
 
@@ -195,19 +193,3 @@ def test_an_exam_may_be_named_by_itself(
 ) -> None:
     found = verax.examine(model, planted, exams="erasure")
     pd.testing.assert_frame_equal(found.summary(), verdict.summary())
-
-
-def test_the_ledger_puts_batches_back_in_order() -> None:
-    ledger = TableBuilder()
-    labels = [{"by": "a", "draw": 0}, {"by": "b", "draw": 1}]
-    kept = torch.tensor([True, True, False])
-    for ids in ([5, 3, 9], [1, 2, 8]):
-        once = torch.tensor(ids).double()
-        measures = {"twice": torch.stack([once, 2 * once]), "shared": once}
-        ledger.add("t", np.array(ids), measures, kept, labels)
-    table = ledger.tables()["t"]
-    assert table.columns.tolist() == ["id", "by", "draw", "measure", "value"]
-    found = wide(table[table["by"] == "b"].drop(columns=["by", "draw"]))
-    assert found.index.tolist() == [1, 2, 3, 5]
-    assert found["twice"].tolist() == [2, 4, 6, 10]
-    assert found["shared"].tolist() == [1, 2, 3, 5]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import verax
@@ -105,6 +106,30 @@ def test_it_is_judged_by_its_own_limits_and_by_the_users(verdict: verax.Verdict)
         verdict.judge(crossed)
     with raises("limits.unknown-name", "above"):
         verdict.judge({"version": "mine", "limits": {"opening": {"above": 1}}})
+
+
+@pytest.mark.parametrize("max_seconds", [None, 1000.0])
+def test_alone_it_gives_no_verdict_on_a_model_that_decides_at_random(
+    max_seconds: float | None,
+    installed: None,
+    make_model: Callable[..., AttentionClassifier],
+    planted: verax.Corpus,
+    tmp_path: Path,
+) -> None:
+    """It has no accuracy of its own, so what was decided rightly is counted as it is examined."""
+    model = make_model()
+    found = verax.examine(model, planted, "opening", "train", max_seconds=max_seconds)
+    decided = model.predict(planted.train.tokens, progress=False)["label"]
+    labels = [planted.classes[label] for label in planted.train.labels]
+    right = sum(one == other for one, other in zip(decided, labels, strict=True))
+    assert found.manifest["decided"] == {"documents": len(labels), "right": right}
+    found.save(tmp_path / "verdict")
+    for judgement in (found.judgement, verax.load_verdict(tmp_path / "verdict").judgement):
+        assert judgement.headline.startswith("No verdict: this model ")
+        assert judgement.accuracy is not None
+        assert judgement.accuracy.value == pytest.approx(100 * right / len(labels))
+    unlabelled = pd.DataFrame({"tokens": list(planted.train.tokens)})
+    assert "decided" not in verax.examine(model, unlabelled, "opening", "all").manifest
 
 
 @pytest.mark.slow

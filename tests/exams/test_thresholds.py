@@ -5,6 +5,7 @@ Under every version of limits, for every exam that judges scores, for every scor
 
 from __future__ import annotations
 
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,34 @@ def test_below_random_order_is_contradicted_and_never_supported(
                 assert row.verdict != "for", (words, classes, row)
                 if high < 0:
                     assert row.verdict == "against", (words, classes, row)
+
+
+@pytest.mark.parametrize("kind", ["pooled", "transformer"])
+def test_below_random_order_is_contradicted_by_exams_that_tell_no_models_apart(kind: str) -> None:
+    """A calibration may find that an exam separates nothing; what it shows is still worse."""
+    blind = deepcopy(load_limits(versions()[-1]).to_json(whole=True))
+    for part in (blind, *blind["by_kind"].values()):
+        for exam in part["calibration"]["exams"].values():
+            exam["auroc_choosing"] = 0.5
+    limits = load_limits({**blind, "version": "blind"})
+    about = transformer(20, 2)
+    if kind == "pooled":
+        del about["kind"]
+        about["model"] = {"options": {"encoder": "bilstm", "projection": "softmax"}}
+    erasure = ("erasure", "erasure.excess", "attention")
+    below = [
+        *(made for numbers in MEASURES.values() for made in numbers("attention", -0.3, -0.4, -0.2)),
+        cell(*erasure, "optimal_in_part", 90.0, 85.0, 95.0, "percent"),
+        cell(*erasure, "beyond_random", -4.0, -7.0, -1.0, "points"),
+        cell("erasure", "erasure.fraction", "attention", "mean", 0.2, 0.2, 0.2),
+    ]
+    above = [
+        made for numbers in MEASURES.values() for made in numbers("attention", 0.9, 0.88, 0.92)
+    ]
+    said = {row.exam: row.verdict for row in judged_rows(model_of(*below, **about), limits)}
+    assert said == dict.fromkeys((*MEASURES, "erasure"), "against")
+    for row in judged_rows(model_of(*above, **about), limits):
+        assert (row.verdict, "did not separate" in row.reason) == ("open", True)
 
 
 @pytest.mark.parametrize("version", versions())

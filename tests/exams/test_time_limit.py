@@ -18,6 +18,7 @@ from support.errors import raises
 from verax import time_limit
 from verax.errors import VeraxWarning
 from verax.exams import item_evidence
+from verax.exams.authoring import wide
 from verax.exams.judgement.headline import time_lines
 from verax.exams.tables import TableBuilder
 from verax.models import encoders as encoder
@@ -294,6 +295,22 @@ def test_work_that_cannot_be_done_in_time_is_broken_off_early() -> None:
             except OutOfTimeError:
                 pass
         assert len(seen) == done
+
+
+def test_the_ledger_puts_batches_back_in_order() -> None:
+    ledger = TableBuilder()
+    labels = [{"by": "a", "draw": 0}, {"by": "b", "draw": 1}]
+    kept = torch.tensor([True, True, False])
+    for ids in ([5, 3, 9], [1, 2, 8]):
+        once = torch.tensor(ids).double()
+        measures = {"twice": torch.stack([once, 2 * once]), "shared": once}
+        ledger.add("t", np.array(ids), measures, kept, labels)
+    table = ledger.tables()["t"]
+    assert table.columns.tolist() == ["id", "by", "draw", "measure", "value"]
+    found = wide(table[table["by"] == "b"].drop(columns=["by", "draw"]))
+    assert found.index.tolist() == [1, 2, 3, 5]
+    assert found["twice"].tolist() == [2, 4, 6, 10]
+    assert found["shared"].tolist() == [1, 2, 3, 5]
 
 
 def test_what_was_added_after_a_mark_is_forgotten() -> None:

@@ -147,9 +147,12 @@ def flipping_from(many: int) -> Any:
         (reading_padding, 2, ""),
         (flipping_from(2), 64, "4"),
         (flipping_from(4), 64, "4"),
-        (flipping_from(5), 64, "8"),
+        (flipping_from(5), 64, "64"),
+        (flipping_from(64), 64, "64"),
+        (flipping_from(64), 1000, "64"),
         (flipping_from(5), 6, "6"),
         (forgetting_from(5), 64, ""),
+        (forgetting_from(63), 64, ""),
     ],
 )
 def test_an_answer_that_depends_on_the_batch_is_refused(
@@ -163,7 +166,7 @@ def test_an_answer_that_depends_on_the_batch_is_refused(
     assert model.predict(["short", "a much longer text"], progress=False)["label"].tolist()
 
 
-@pytest.mark.parametrize("max_batch", [1, 3, 5])
+@pytest.mark.parametrize("max_batch", [1, 3, 5, 64])
 def test_probes_are_asked_within_the_largest_batch(max_batch: int) -> None:
     sizes = []
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from wrapped import untrained, wrapped
 
 import verax
 from support.errors import raises, refused
 from verax.cli import main
-from verax.external.opening import open_classifier
 
 MODULE = """
 import numpy as np
@@ -89,11 +89,15 @@ def test_predict_and_explain_take_a_file(module: Path, capsys: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_of_hugging_face_is_a_model(folder: Path, capsys: Any) -> None:
+def test_a_folder_of_hugging_face_is_a_model(folder: Path, tmp_path: Path, capsys: Any) -> None:
     flags = ["--class-names", "no,yes", "--pieces", "12", "--readout", "first"]
     assert main(["predict", f"hf:{folder}", "the film was good", *flags]) == 0
     assert "p_yes" in capsys.readouterr().out
-    assert open_classifier(f"hf:{folder}", max_length=12).reader.max_length == 12
+    texts = ["the film was good " * 2 + "the film" + end for end in ("", " bad", " awful bad")]
+    for pieces, answers in (("12", 1), ("16", 3)):  # two are special: ten words are read
+        flags[3], out = pieces, tmp_path / f"{pieces}.csv"
+        assert main(["predict", f"hf:{folder}", *texts, *flags, "--out", str(out)]) == 0
+        assert pd.read_csv(out)["p_yes"].nunique() == answers
 
 
 @pytest.mark.parametrize(

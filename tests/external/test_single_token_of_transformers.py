@@ -16,7 +16,6 @@ from support.errors import raises
 from support.tiny_bert import make_bert
 from verax import TransformerClassifier
 from verax.exams import plan
-from verax.exams.single_token.transformer import logits_alone
 
 
 class MeanBert(transformers.BertPreTrainedModel):
@@ -115,5 +114,5 @@ def test_no_state_is_read_alone_where_one_has_seen_all(bert: TransformerClassifi
 
 def test_the_model_is_left_as_it_was(mean_model: TransformerClassifier) -> None:
     before = mean_model.trace(["very good"]).logits
-    logits_alone(mean_model, torch.ones(3, 16), 2)
+    verax.examine(mean_model, ["very good"], "single_token", curves=1)
     assert torch.equal(mean_model.trace(["very good"]).logits, before)

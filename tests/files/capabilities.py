@@ -300,6 +300,19 @@ def _cell(folder: Path, version: str) -> None:
     commit(store, Store.open(PLACE / "swept").keys()[seed(version)])
 
 
+@writes("Store.discard", "Store.forgive", opens=whole_study, parts=True)
+def _removed(folder: Path, version: str) -> None:
+    """A cell and the record of a failure; then they are removed."""
+    store = begun(folder)
+    key, failed = Store.open(PLACE / "swept").keys()
+    if version == OLD:
+        commit(store, key)
+        store.fail(failed, {"error": version})
+    else:
+        store.discard(key)
+        store.forgive(failed)
+
+
 @writes("pack", opens=lambda folder: verax.open(folder / "packed").summary())
 def _pack(folder: Path, version: str) -> None:
     pack(study(version), folder / "packed", weights=True)
@@ -316,6 +329,12 @@ def _sweep(folder: Path, version: str) -> None:
 def _run(folder: Path, version: str) -> None:
     """No cell is begun: workers are other processes, and `Store.commit` is how they write."""
     verax.run_study(description(version), folder / version, budget=1e-9, progress=False, workers=1)
+
+
+@writes("run_studies", opens=all_studies, once=True, parts=True, slow=True)
+def _run_side_by_side(folder: Path, version: str) -> None:
+    pairs = [(description(version), folder / f"{version}-{n}") for n in range(2)]
+    verax.run_studies(pairs, budget=1e-9, progress=False, workers=1)
 
 
 @writes("run_grid", opens=lambda folder: whole_grid(folder), parts=True, timed=True, slow=True)

@@ -1,13 +1,12 @@
-"""Everything public that writes has a row in `capabilities.py`; so has every module that writes."""
+"""Everything public that writes has a row in `capabilities.py`, and so has what it writes by."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
-import importlib.util
 import inspect
 import io
-import pkgutil
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -16,10 +15,9 @@ from types import FunctionType
 
 import pytest
 from capabilities import CAPABILITIES
-from faults import RENAMES, SOURCE, Call
+from faults import RENAMES, SOURCE
 from places import Place
 
-import verax
 from support.storage import MODULES
 from verax.cli import main
 
@@ -50,9 +48,10 @@ def public() -> Iterator[tuple[str, FunctionType]]:
 def test_every_public_function_that_writes_has_a_row() -> None:
     found = set()
     for name, function in public():
-        given = set(inspect.signature(function).parameters)
-        named = VERBS.match(function.__name__) and given & PATHS
-        if function.__module__.startswith("verax.") and (named or given & PLACES):
+        given = inspect.signature(function).parameters
+        paths = [name for name, one in given.items() if name in PATHS or "Path" in str(one)]
+        is_named = VERBS.match(function.__name__) and paths
+        if function.__module__.startswith("verax.") and (is_named or PLACES & set(given)):
             found.add(name)
     assert len(found) > 10
     rows = {name for one in CAPABILITIES.values() for name in one.names}
@@ -79,42 +78,60 @@ def test_every_command_that_writes_has_a_row() -> None:
 
 
 HOME = {str(module.__file__).removeprefix(SOURCE) for module in MODULES}
+NAMES = {module.__name__ for module in MODULES}
 
 
-def writer(call: Call) -> tuple[str, str | None]:
-    """Who gives a file its name: a file of Verax, and the function of `MODULES` that it calls."""
-    entry = None
-    for file, function, _ in call.frames:
-        if file not in HOME:
-            return file, entry
-        entry = function
-    return "", entry  # a user called it
+def outermost(function: str) -> str:
+    """The function or method in which a function is defined, or else itself."""
+    return function.partition(".<locals>")[0]
+
+
+def functions(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Every function and method of a module, without those that are defined in one."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{inside}{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield inside + node.name, node
+
+
+def can_write(function: ast.AST, entries: set[str]) -> bool:
+    """Whether a function names an entry, or renames by itself."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Name(id=name) if name in entries:
+                return True
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in RENAMES:
+                return True
+    return False
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """What a module imports from `MODULES`."""
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {f"{one.module}.{alias.name}" for one in froms for alias in one.names}
+    assert not names & NAMES, "import their functions: a module is not followed"
+    return {alias.name for one in froms if one.module in NAMES for alias in one.names}
 
 
 @pytest.mark.slow
-def test_every_module_that_writes_does_so_in_some_row(place_of: Callable[[str], Place]) -> None:
-    """A module that has one of the functions by which files get their names uses it in some row."""
-    named = {
-        writer(call)
-        for title in CAPABILITIES
-        for call in place_of(title).calls
+def test_every_function_that_writes_does_so_in_some_row(place_of: Callable[[str], Place]) -> None:
+    """What gives files their names is seen where it is called; who names it, is in some row."""
+    calls = [call for title in CAPABILITIES for call in place_of(title).calls]
+    frames = {(file, outermost(function)) for call in calls for file, function, _ in call.frames}
+    entries = {
+        function
+        for call in calls
         if call.name in RENAMES
+        for file, function, _ in call.frames
+        if file in HOME and "." not in function
     }
-    by_which = {entry for _, entry in named if entry is not None}
-    assert by_which
+    assert {"write_text", "write_files", "replace_folder"} <= entries
     able = set()
-    for module in pkgutil.walk_packages(verax.__path__, "verax."):
-        path = Path(str(importlib.util.find_spec(module.name).origin))  # type: ignore[union-attr]
-        file = str(path.relative_to(SOURCE))
-        if file not in HOME and any(one in path.read_text("utf-8") for one in NAMES):
-            for value in vars(importlib.import_module(module.name)).values():
-                if inspect.isfunction(value) and _is_of(value) and value.__qualname__ in by_which:
-                    able.add(file)
-    assert able - {file for file, _ in named} == set(), "no row of capabilities.py writes by it"
-
-
-NAMES = [module.__name__ for module in MODULES]
-
-
-def _is_of(function: FunctionType) -> bool:
-    return function.__module__ in NAMES
+    for path in Path(SOURCE).rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if (file := str(path.relative_to(SOURCE))) not in HOME:
+            own = entries & imported(tree)
+            able |= {(file, name) for name, node in functions(tree) if can_write(node, own)}
+    assert len(able) > 10
+    assert able - frames == set(), "no row of capabilities.py writes by it"

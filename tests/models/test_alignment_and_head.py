@@ -7,14 +7,30 @@ import math
 import pytest
 import torch
 
+from verax.corpora import Tokeniser, Vocabulary
 from verax.functional import pool
-from verax.models import HashedDropout, Head, decisions, probabilities
-from verax.models.layers import Additive, Dot
+from verax.models import (
+    HashedDropout,
+    Head,
+    ModelOptions,
+    decisions,
+    make_classifier,
+    probabilities,
+)
+
+
+def alignment(attention: str, size: int, query_init: str = "normal") -> torch.nn.Module:
+    """Return the alignment of a model whose items have this size."""
+    options = ModelOptions(
+        encoder="none", attention=attention, embedding_size=size, query_init=query_init
+    )
+    model = make_classifier(options.resolved(2), Vocabulary(["a"]), ["no", "yes"], Tokeniser())
+    return model.attention.alignment
 
 
 def test_additive_is_v_tanh_of_an_affine_map() -> None:
     torch.manual_seed(0)
-    align = Additive(6, None).double()
+    align = alignment("additive", 6).double()
     items = torch.randn(2, 3, 6, dtype=torch.float64)
     weight, bias = align.transform.weight, align.transform.bias
     assert weight.shape == (3, 6)
@@ -27,16 +43,16 @@ def test_additive_is_v_tanh_of_an_affine_map() -> None:
 
 def test_dot_divides_by_the_root_of_the_size() -> None:
     torch.manual_seed(0)
-    align = Dot(16, "normal").double()
+    align = alignment("dot", 16).double()
     items = torch.randn(2, 3, 16, dtype=torch.float64)
     torch.testing.assert_close(align(items), (items * align.query).sum(-1) / 4)
-    bare = Dot(16, "normal", scaled=False).double()
+    bare = alignment("dot-unscaled", 16).double()
     torch.testing.assert_close(bare(items), (items * bare.query).sum(-1))
 
 
 def test_the_two_initial_queries_differ_as_published() -> None:
     torch.manual_seed(0)
-    normal, default = Dot(4_000, "normal").query, Dot(4_000, "default").query
+    normal, default = (alignment("dot", 4_000, init).query for init in ("normal", "default"))
     assert 0.95 < normal.std() < 1.05
     assert default.abs().max() <= 1 / math.sqrt(4_000)
     assert default.std() > 0.5 / math.sqrt(4_000)

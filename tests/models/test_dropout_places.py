@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from support.internals import EncodedDocuments, Objective
-from verax.models import ENCODERS, AttentionClassifier, HashedDropout, encoders
+from verax.models import ENCODERS, AttentionClassifier, HashedDropout
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -43,7 +43,7 @@ def test_a_residual_adds_the_word_itself_not_the_dropped_one(
 def test_inside_the_convolution(make_model: Make, encoded: Encode, first_rows: np.ndarray) -> None:
     model = make_model(encoder="conv")
     batch, embedded, noise = setting(model, encoded(model), first_rows)
-    dropped = noise.dropout(embedded, 0.3, encoders._CONVOLUTION)
+    dropped = noise.dropout(embedded, 0.3, 101)
     expected = model.encoder(dropped, batch.token_mask, batch.lengths)
     found = model.encoder(embedded, batch.token_mask, batch.lengths, noise)
     torch.testing.assert_close(found, expected)

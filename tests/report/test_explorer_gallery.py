@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from made_up_documents import decoded
 
+from support.internals import explorer_part
 from support.internals import page as report_page
-from verax.report.sections import explorer_part
 
 Open = Callable[..., Any]
 

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 import verax
 from support.internals import AGREEMENT_REASONS as NO_RANKS
 from support.internals import DISPERSION_REASONS as NO_SPREAD
-from verax.exams.tables import tidy
+
+
+def tidy(
+    ids: np.ndarray,
+    values: np.ndarray,
+    measures: Sequence[str],
+    labels: Sequence[Mapping[str, str]] = ({},),
+) -> pd.DataFrame:
+    """A row per label, document and measure, of (labels, documents, measures) values."""
+    rows = [
+        {"id": i, **label, "measure": measure, "value": value}
+        for label, documents in zip(labels, values, strict=True)
+        for i, numbers in zip(ids, documents, strict=True)
+        for measure, value in zip(measures, numbers, strict=True)
+    ]
+    return pd.DataFrame(rows)
 
 
 def verdict_of(

@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from verax.studies import Adversaries
-from verax.studies.adversary_scores import Model, joined, tidied
+
+N = 23
+
+
+class Model(NamedTuple):
+    """What tells models apart; λ is None but for adversaries."""
+
+    kind: str
+    name: str
+    lam: float | None
+    seed: int | None
+
 
 Frames = dict[tuple[Model, str], pd.DataFrame]
-N = 23
+OF_ALL = ["jsd", "tvd", "same", "decision", "correct"]
+OF_BASE = ["decision", "correct", "label", "max_weight", "items"]
+
+
+def rows_of(model: Model, documents: pd.DataFrame) -> pd.DataFrame:
+    """A row per document and measure, of a row per document."""
+    measures = OF_BASE if model.name == "base" else OF_ALL
+    numbers = documents[["split", "id", *measures]].astype(dict.fromkeys(measures, float))
+    rows = numbers.melt(["split", "id"], var_name="measure", value_name="value")
+    lam = float("nan") if model.lam is None else model.lam
+    rows = rows.assign(kind=model.kind, name=model.name, lam=lam, seed=model.seed)
+    columns = ["kind", "name", "lam", "seed", "split", "id", "measure", "value"]
+    return rows.astype({"seed": "Int64"})[columns]
+
+
+def in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with names as categories, in the order in which they appear."""
+    names = ["kind", "name", "split", "measure"]
+    return table.assign(**{n: pd.Categorical(table[n], table[n].unique()) for n in names})
 
 
 def drawn(random: np.random.Generator, classes: int, labels: np.ndarray) -> pd.DataFrame:
@@ -57,7 +86,7 @@ def made_up(
         for split in labels
     }
     parts = [
-        tidied(model, pd.concat([frames[model, s].assign(split=s) for s in labels]))
+        rows_of(model, pd.concat([frames[model, s].assign(split=s) for s in labels]))
         for model in models
     ]
     told: Mapping[str, Any] = {
@@ -70,7 +99,7 @@ def made_up(
         "left_out": {},
         **manifest,
     }
-    return Adversaries(joined(parts), told), frames
+    return Adversaries(in_order(pd.concat(parts, ignore_index=True)), told), frames
 
 
 def of(frames: Frames, kind: str, split: str = "test", **wanted: Any) -> list[pd.DataFrame]:

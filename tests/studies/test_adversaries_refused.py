@@ -14,7 +14,6 @@ from support.errors import raises
 from verax.studies import run_adversaries
 from verax.training import train_adversary, train_guided
 
-MAKING = "verax.studies.adversary_models"
 Model = verax.AttentionClassifier
 
 
@@ -40,15 +39,6 @@ def base(make: Callable[..., Model]) -> Model:
 @pytest.fixture(scope="module")
 def others(make: Callable[..., Model]) -> list[Model]:
     return [make(3)]
-
-
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*given: object, **options: object) -> None:
-        raise AssertionError("a model was trained")
-
-    for name in ("train", "train_adversary", "train_guided"):
-        monkeypatch.setattr(f"{MAKING}.{name}", never)
 
 
 @pytest.mark.parametrize(
@@ -93,21 +83,25 @@ def test_other_models_and_corpora_are_refused(
     corpus: verax.Corpus,
     others: list[Model],
     make: Callable[..., Model],
-    no_training: None,
+    request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
+    other, uniform = make(8, lr=0.01), make(projection="uniform")
+    adversary = train_adversary(base, corpus, 0.1, epochs=1, device="cpu")
+    guided = train_guided(base, corpus, device="cpu")
+    request.getfixturevalue("no_training")
     with raises("model.incomparable", "lr", "0.05", "0.01"):
-        run_adversaries(base, corpus, others=[make(8, lr=0.01)])
+        run_adversaries(base, corpus, others=[other])
     with raises("option.duplicate"):
         run_adversaries(base, corpus, others=[base])
     with raises("option.duplicate", "3"):
         run_adversaries(base, corpus, others=others, retrain=[3])
     with raises("model.unsuitable-base"):
-        run_adversaries(make(projection="uniform"), corpus)
+        run_adversaries(uniform, corpus)
     with raises("model.unsuitable-base"):
-        run_adversaries(train_adversary(base, corpus, 0.1, epochs=1, device="cpu"), corpus)
+        run_adversaries(adversary, corpus)
     with raises("model.unsuitable-base"):
-        run_adversaries(train_guided(base, corpus, device="cpu"), corpus)
+        run_adversaries(guided, corpus)
     (tmp_path / "file").write_text("dear")
     with raises("output.wrong-kind"):
         run_adversaries(base, corpus, keep=tmp_path / "file")

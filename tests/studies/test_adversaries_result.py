@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -405,10 +406,13 @@ def test_a_failure_on_the_way_leaves_the_old_one(
     study[0].save(out)
     before = {p.name: p.read_bytes() for p in out.iterdir()}
 
-    def full(*given: object) -> None:
-        raise OSError(28, "No space left on device")
+    room = iter(range(2))
 
-    monkeypatch.setattr("verax.results.write_text", full)
+    def full(descriptor: int) -> None:
+        if next(room, None) is None:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
     with raises("output.not-writable"):
         study[0].save(out, overwrite=True)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before

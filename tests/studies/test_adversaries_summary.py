@@ -10,7 +10,7 @@ from made_up_adversaries import N, made_up, of
 from sklearn.metrics import f1_score
 
 from support.internals import COLUMNS, find_place
-from verax.studies.adversaries import summarise
+from support.internals import adversaries_summarise as summarise
 
 ALL = ["jsd", "tvd", "same", "accuracy", "f1"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +18,8 @@ from scipy import stats
 
 import verax
 from support.errors import assert_names, raises
-from support.internals import Runner
+from support.internals import CELL_TRAIN, SWEEP_COLUMNS, Runner
 from verax.studies import LAMS, HereEngine, Store, Sweep, read_study, sweep_of
-from verax.studies.sweep import COLUMNS
 
 ENTROPY, TAU = "dispersion.entropy.gradient.mean", "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {
@@ -200,14 +200,6 @@ def part_of(swept: Sweep, where: str) -> pd.DataFrame:
     return swept.instances.query(where).reset_index(drop=True)
 
 
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*given: object, **options: object) -> None:
-        raise AssertionError("a model was trained")
-
-    monkeypatch.setattr("verax.studies.engines.performing.train", never)
-
-
 @pytest.mark.slow
 def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax.Corpus) -> None:
     parts = []
@@ -281,7 +273,7 @@ def test_what_was_kept_is_not_done_again(
     swept: Sweep,
     kept: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     keep = tmp_path / "points"
     shutil.copytree(kept, keep)
@@ -291,11 +283,7 @@ def test_what_was_kept_is_not_done_again(
     assert study.counts == {"done": 4}
     (verdict,) = study.verdicts(lam=0.5, seed=3).values()
     assert verdict.manifest["model"]["options"]["lam"] == 0.5
-
-    def never(*given: object, **options: object) -> None:
-        raise AssertionError("a model was trained")
-
-    monkeypatch.setattr("verax.studies.engines.performing.train", never)
+    request.getfixturevalue("no_training")
     again = verax.sweep(corpus, **settings)
     pd.testing.assert_frame_equal(again.instances, swept.instances)
     assert again.manifest == swept.manifest
@@ -331,7 +319,7 @@ def test_what_was_finished_before_an_interruption_is_kept(
         trained.append(options["lam"])
         return train(corpus, **options)
 
-    monkeypatch.setattr("verax.studies.engines.performing.train", stopped_at_the_last)
+    monkeypatch.setattr(CELL_TRAIN, stopped_at_the_last)
     settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [3], "keep": tmp_path, **TINY}
     with pytest.raises(KeyboardInterrupt):
         verax.sweep(corpus, **settings)
@@ -389,7 +377,9 @@ def test_a_sweep_is_written_as_a_whole(swept: Sweep, tmp_path: Path) -> None:
     tables["correlations"] = swept.correlations()
     for name, table in tables.items():
         pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), table)
-        assert set(table.columns) == set(COLUMNS[name].required), "none of another kind is accepted"
+        assert set(table.columns) == set(SWEEP_COLUMNS[name].required), (
+            "none of another kind is accepted"
+        )
     written = json.loads((out / "manifest.json").read_text())
     assert sorted(written.pop("files")) == [name for name in names if name != "manifest.json"]
     assert written == {"kind": "sweep", **swept.manifest}
@@ -403,10 +393,13 @@ def test_a_failure_on_the_way_leaves_the_old_one(
     swept.save(out)
     before = {p.name: p.read_bytes() for p in out.iterdir()}
 
-    def full(*given: object) -> None:
-        raise OSError(28, "No space left on device")
+    room = iter(range(2))
 
-    monkeypatch.setattr("verax.results.write_text", full)
+    def full(descriptor: int) -> None:
+        if next(room, None) is None:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
     with raises("output.not-writable"):
         swept.save(out, overwrite=True)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
@@ -598,13 +591,13 @@ def test_a_point_that_fails_is_one_line_and_tried_again(
             raise RuntimeError("no such luck\nat all")
         return train(corpus, **options)
 
-    monkeypatch.setattr("verax.studies.engines.performing.train", broken)
+    monkeypatch.setattr(CELL_TRAIN, broken)
     with raises("study.cell-failed") as error:
         verax.sweep(corpus, [-1, 0.5], **settings, **TINY)
     assert_names(error.value, "lam=0.5", "RuntimeError", "no such luck")
     assert "in broken" in "".join(error.value.__notes__)
     assert verax.open_study(tmp_path).counts == {"done": 1, "failed": 1}
-    monkeypatch.setattr("verax.studies.engines.performing.train", train)
+    monkeypatch.setattr(CELL_TRAIN, train)
     assert verax.sweep(corpus, [-1, 0.5], **settings, **TINY).manifest["points"] == 2
 
 

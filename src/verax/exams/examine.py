@@ -309,7 +309,9 @@ def examine(
         manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}
     if isinstance(encoded, ReadPieces):
         manifest |= {"cut_at": encoded.cut_at, "cut_texts": encoded.cut_texts}
-    if not documents.is_labelled:
+    if documents.is_labelled:
+        manifest["decided"] = decided.against_labels()
+    else:
         manifest["without_labels"] = {"exams_left_out": left_out, **decided.to_json()}
     if max_seconds is not None:
         manifest["max_seconds"] = max_seconds

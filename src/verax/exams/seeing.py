@@ -39,6 +39,7 @@ class Decided:
     def __init__(self, classes: Sequence[str]) -> None:
         self.classes = classes
         self._by_document: dict[int, tuple[int, float]] = {}
+        self._right: dict[int, bool] = {}
 
     def see(self, trace: Any) -> None:
         """Keep the decisions of a batch."""
@@ -47,6 +48,13 @@ class Decided:
         ids = trace.ids.tolist()
         pairs = zip(decisions(logits).tolist(), sure.tolist(), strict=True)
         self._by_document |= dict(zip(ids, pairs, strict=True))
+        if trace.labels is not None:
+            right = decisions(logits) == trace.labels
+            self._right |= dict(zip(ids, right.tolist(), strict=True))
+
+    def against_labels(self) -> dict[str, int]:
+        """Return of how many documents the model decided, and how many of these rightly."""
+        return {"documents": len(self._right), "right": sum(self._right.values())}
 
     def to_json(self) -> dict[str, Any]:
         """Return how many documents get each class, and the mean confidence."""

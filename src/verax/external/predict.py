@@ -24,6 +24,8 @@ from verax.time_limit import check_time
 GIVES = ("probabilities", "logits")
 PROBES = ("a", "good film", "not a good film.", "It was late; nobody had read the last page.")
 """Texts with which every function is checked first: alone, in batches and in two orders."""
+FULL = 64
+"""The most of these texts in the batch that checks how full batches are answered."""
 LEAST = 1e-12
 """Probabilities below this count as this, so that they have a logarithm."""
 _SUM, _SAME = 1e-3, 1e-4
@@ -208,7 +210,7 @@ class PredictClassifier(ExternalClassifier):
     def _probed(self) -> str:
         """Return a hash of the answers to a few texts, which must not depend on how they are asked.
 
-        Each text is passed alone, and in batches of two sizes and orders.
+        Each text is passed alone, in a small batch in two orders, and in a full one.
         """
         first = self._probabilities(PROBES)
         again = self._probabilities(PROBES[::-1]).flip(0)
@@ -219,10 +221,11 @@ class PredictClassifier(ExternalClassifier):
                 code="model.not-deterministic",
             )
         alone = self._probabilities(PROBES, at_once=1)
-        twice = self._probabilities(PROBES * 2).chunk(2)
-        for size, answers in ((len(PROBES), first), *((2 * len(PROBES), half) for half in twice)):
-            size = min(size, self._max_batch)
-            if (off := _off(alone, answers)) > _SAME:
+        full = max(len(PROBES), min(self._max_batch, FULL))
+        repeated = (PROBES * full)[:full]
+        for texts, answers in ((PROBES, first), (repeated, self._probabilities(repeated))):
+            size = min(len(texts), self._max_batch)
+            if (off := _off(alone[torch.arange(len(texts)) % len(PROBES)], answers)) > _SAME:
                 copies = [self._probabilities([text] * size)[:1] for text in PROBES]
                 why = "the texts beside it, as where padding is read"
                 if _off(alone, torch.cat(copies)) > _SAME:

@@ -10,7 +10,7 @@ from running import finished, lasting
 
 import verax
 from support.errors import raises
-from support.internals import perform
+from support.internals import CELL_TRAIN, perform
 from verax.studies import Finished, HereEngine, Job, Progressed
 
 
@@ -40,7 +40,7 @@ def test_an_interruption_is_passed_on_and_leaves_room(
 
     engine = HereEngine("cpu")
     engine.submit(Job(cell(small)), small)
-    monkeypatch.setattr("verax.studies.engines.performing.train", stopped)
+    monkeypatch.setattr(CELL_TRAIN, stopped)
     with pytest.raises(KeyboardInterrupt):
         engine.wait(0)
     assert engine.free == 1

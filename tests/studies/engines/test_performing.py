@@ -16,10 +16,9 @@ from made_up_cells import cell
 from running import failed, finished, lasting
 
 import verax
-from support.internals import perform
+from support.internals import failure, perform
 from verax.exams import EXAMS
 from verax.studies import DIVERGED, ERROR, OUT_OF_MEMORY, Job, Progressed
-from verax.studies.engines.performing import failure
 
 ALL = tuple(EXAMS)
 

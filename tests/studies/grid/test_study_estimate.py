@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from study_files import study
 
-from support.internals import work_of
+from support.internals import estimate, work_of
 from verax.studies import Study, read_study
-from verax.studies.running.outlook import estimate
 
 PLANTED = {"planted": {"documents": 60, "length": 12}}
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from study_files import chosen, study, write
 
-import verax
 from support.errors import raises
 from verax.studies import Cell, Hardware, read_study, shipped_studies
 
@@ -198,16 +199,18 @@ def test_a_study_from_python_has_the_text_of_a_file() -> None:
 
 
 def test_each_corpus_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, read = tmp_path / "mine.parquet", pd.read_parquet
+    rows = {"text": [f"film {n}" for n in range(60)], "label": [0, 1] * 30}
+    pd.DataFrame(rows).to_parquet(path)
     loaded = []
 
-    def load(name: str, **options: object) -> verax.Corpus:
-        loaded.append(name)
-        return verax.load_corpus(name, **options)
+    def reading(source: Any, *given: Any, **how: Any) -> pd.DataFrame:
+        loaded.append(source)
+        return read(source, *given, **how)
 
-    monkeypatch.setattr("verax.studies.grid.expand.load_corpus", load)
-    text = "corpora: [{planted: {documents: 60, epochs: 1}}, {planted: {documents: 60}}]\n"
-    found = study(tmp_path, text)
-    assert loaded == ["planted"]
+    monkeypatch.setattr(pd, "read_parquet", reading)
+    found = study(tmp_path, f"corpora: [{{{path}: {{epochs: 1}}}}, {path}]\n")
+    assert len(loaded) == 1
     assert len(found.cells) == 2
     assert len(found.corpora) == 1
 

@@ -52,6 +52,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"{with_interval(number)}, where 1 is the same order and 0 none{beside(others)}.",
             of_all(number, model),
             f"for it above {above:.3g}, against it below {below:.3g}",
+            below_random=number.is_below(0),
         )
     ]
 
@@ -105,6 +106,7 @@ def _judge_score(model: ModelSummary, limits: Limits, name: str) -> list[Judged]
             of_all(number, model),
             f"for it above {above:.3g}, against it below {below:.3g}",
             subject=name,
+            below_random=number.is_below(0),
         )
     ]
 

@@ -88,6 +88,7 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         subject=row,
         reason=reason,
         decides=True,
+        below_random=gain.is_below(0),
     )
 
 

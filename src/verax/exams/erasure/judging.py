@@ -68,7 +68,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
         verdict = lean(number, above=above, below=below)
         if verdict == FOR and (beyond is None or not beyond.is_above(0)):
             verdict = OPEN
-        if beyond is not None and beyond.is_below(0):
+        if _is_below_random(model):
             verdict = AGAINST
     others = _other_orders(model, PART)
     item, whole = model.item, _count(model, "examined")
@@ -98,6 +98,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"for it above {above:g}% and random order, against it below {below:g}% or random "
             f"order; judged from {least:g} documents on",
             reason="" if number.n >= least else f"{number.n:,} documents, {least:g} needed",
+            below_random=_is_below_random(model),
         )
     ]
 
@@ -133,6 +134,11 @@ def fraction_of(model: ModelSummary) -> Number | None:
     if projection is not None and projection not in DENSE:
         return None
     return model.number(FRACTION.id, ATTENTION, "mean")
+
+
+def _is_below_random(model: ModelSummary) -> bool:
+    beyond = model.number(EXCESS.id, ATTENTION, "beyond_random")
+    return beyond is not None and beyond.is_below(0)
 
 
 def _over_changed_by_a_part(model: ModelSummary, number: Number) -> str:
@@ -264,8 +270,7 @@ def _judge_by(way: Way, model: ModelSummary, limits: Limits, found: Number, best
     item, enough = model.item, found.n >= least
     above, below = (good, bad) if way.by.high_is_good else (bad, good)
     verdict = lean(found, above=above, below=below, high_is_good=way.by.high_is_good)
-    beyond = model.number(EXCESS.id, ATTENTION, "beyond_random")
-    if beyond is not None and beyond.is_below(0):
+    if _is_below_random(model):
         verdict = AGAINST
     others = {
         "of the way to the smallest sets": gain_of(model) if way.by.value is not gain_of else None,
@@ -289,6 +294,7 @@ def _judge_by(way: Way, model: ModelSummary, limits: Limits, found: Number, best
         f"for it {sides[0]} {good:.4g}{way.unit}, against it {sides[1]} {bad:.4g}{way.unit}; "
         f"judged from {least:g} documents on",
         reason="" if enough else f"{found.n:,} documents, {least:g} needed",
+        below_random=_is_below_random(model),
     )
 
 

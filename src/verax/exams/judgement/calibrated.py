@@ -119,8 +119,13 @@ class Calibration:
         return Texts(*cut)
 
     def doubted(self, row: Judged) -> Judged:
-        """Return a row, left open if its exam did not separate the calibrated models."""
+        """Return a row, left open if its exam did not separate the calibrated models.
+
+        A subject that is surely worse than random order is contradicted all the same.
+        """
         if not self.is_by(row) or self.tells(row.exam) or row.verdict not in (FOR, AGAINST):
+            return row
+        if row.below_random and row.verdict == AGAINST:
             return row
         reason = (
             "in calibration this exam did not separate the two kinds of model (AUROC "

@@ -154,7 +154,7 @@ def short(rows: Sequence[Judged]) -> str:
 
 
 def accuracy(model: ModelSummary) -> Number | None:
-    """How many of the decisions are right, by the first exam that says so."""
+    """Return how many of the decisions are right: by the first exam that has it, or as counted."""
     places = [(f"{exam}.documents", "accuracy", VALUE) for exam in model.exams]
     places.append(("replacement", "trained", "accuracy"))
     found = next((n for place in places if (n := model.number(*place)) is not None), None)
@@ -162,7 +162,11 @@ def accuracy(model: ModelSummary) -> Number | None:
 
 
 def _accuracy_by_counts(model: ModelSummary) -> Number | None:
-    """Return the accuracy by the documents that `single_token` has under right decisions."""
+    """Return the accuracy by the manifest, or by what `single_token` has under right decisions."""
+    counted = model.manifest.get("decided")
+    if counted and counted["documents"]:
+        value, low, high = proportion(counted["right"], counted["documents"])
+        return Number(100 * value, 100 * low, 100 * high, counted["documents"], "percent")
     right, every = (model.number("single_token", row, "documents") for row in ("correct", "all"))
     if right is None or every is None or not every.value:
         return None

@@ -32,6 +32,8 @@ class Judged:
               the reason
     decides   whether what is said of the subject in the headline is this exam's, where scores are
               judged that only it holds against chance
+    below_random  whether the subject is surely worse than random order, which contradicts it under
+              all limits and calibrations
     """
 
     exam: str
@@ -46,6 +48,7 @@ class Judged:
     subject: str = ATTENTION
     reason: str = ""
     decides: bool = False
+    below_random: bool = False
 
     @property
     def counts(self) -> bool:

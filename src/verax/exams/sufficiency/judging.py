@@ -86,6 +86,7 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         f"{least:g} documents on",
         subject=row,
         reason=reason,
+        below_random=gain.is_below(0),
     )
 
 

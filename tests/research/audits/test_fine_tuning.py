@@ -12,7 +12,7 @@ import verax
 from research.audits.fine_tuning import FineTuning, fine_tune, pooled
 from support.tiny_bert import make_bert, make_tokenizer
 
-OPTIONS = FineTuning(epochs=2, batch_size=8, lr=3e-3, max_words=16)
+OPTIONS = FineTuning(epochs=2, batch_size=8, lr=3e-3, max_length=16)
 
 
 @pytest.fixture(scope="module")

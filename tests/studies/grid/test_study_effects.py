@@ -59,6 +59,7 @@ IDLE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"dropout_encoder": 0.5}, {}),
     ({"query_init": "default"}, {}),
     ({"attention": "dot", "attention_size": 3}, {"attention": "dot"}),
+    ({"tokenizer": "as-written", "lowercase": False}, {"tokenizer": "as-written"}),
     ({"sentence_encoder": "conv", "dropout_sentence": 0.5}, {}),
     ({"dropout_head_on": "context"}, {}),
     ({"encoder": "none", "hidden_size": 30}, {"encoder": "none", "hidden_size": 40}),

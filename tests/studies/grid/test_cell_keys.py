@@ -178,7 +178,7 @@ def test_a_key_is_what_it_was(tmp_path: Path) -> None:
             """,
         )
     )
-    assert [cell.key for cell in found.cells] == ["48202914b1a81694"]
+    assert [cell.key for cell in found.cells] == ["5221eeeaeae68211"]
 
 
 def test_marks_count_where_an_exam_needs_them(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def one(adversaries: Any, **changed: Any) -> Cell:
 
 def by_hand(**also: Any) -> Cell:
     return Cell(
-        corpus={"corpus": "sst", "lowercase": True},
+        corpus={"corpus": "sst", "split_seed": 0},
         fingerprint="print of sst",
         model={"encoder": "none", "projection": "softmax", "lam": None},
         training={"epochs": 3, "lr": 0.01},
@@ -228,6 +228,9 @@ def test_no_adversary_may_choose_what_its_training_refuses() -> None:
         "strengths": "1",
         "min_df": 2,
         "max_vocabulary": 9,
+        "tokenizer": "keras",
+        "lowercase": False,
+        "max_length": 9,
     }
     assert set(NOT_ITS_OWN) == {*others, "vectors"}  # a file, which the cell has for all of them
     for name, value in others.items():

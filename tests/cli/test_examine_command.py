@@ -16,7 +16,7 @@ from verax.exams import load_verdict
 
 @pytest.fixture(scope="module")
 def folder(planted: verax.Corpus, tmp_path_factory: pytest.TempPathFactory) -> str:
-    model = verax.train(planted, encoder="none", epochs=3, lr=1e-2)
+    model = verax.train(planted, tokenizer="whitespace", encoder="none", epochs=3, lr=1e-2)
     where = tmp_path_factory.mktemp("models") / "model"
     model.save(where)
     return str(where)

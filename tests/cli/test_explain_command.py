@@ -29,7 +29,9 @@ BY = ["attention", "gradient", "leave-one-out"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     corpus = verax.load_corpus("planted:documents=60,length=12")
     where = tmp_path_factory.mktemp("models") / "flat"
-    verax.train(corpus, encoder="conv", hidden_size=8, embedding_size=8, epochs=1).save(where)
+    verax.train(
+        corpus, tokenizer="whitespace", encoder="conv", hidden_size=8, embedding_size=8, epochs=1
+    ).save(where)
     return str(where)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import verax
+from support.documents import tokens_of
 from support.errors import assert_names, raises, refused
 from support.internals import (
     ENTRY_POINTS_OF,
@@ -119,7 +120,7 @@ def test_alone_it_gives_no_verdict_on_a_model_that_decides_at_random(
     """It has no accuracy of its own, so what was decided rightly is counted as it is examined."""
     model = make_model()
     found = verax.examine(model, planted, "opening", "train", max_seconds=max_seconds)
-    decided = model.predict(planted.train.tokens, progress=False)["label"]
+    decided = model.predict(tokens_of(planted.train), progress=False)["label"]
     labels = [planted.classes[label] for label in planted.train.labels]
     right = sum(one == other for one, other in zip(decided, labels, strict=True))
     assert found.manifest["decided"] == {"documents": len(labels), "right": right}
@@ -128,7 +129,7 @@ def test_alone_it_gives_no_verdict_on_a_model_that_decides_at_random(
         assert judgement.headline.startswith("No verdict: this model ")
         assert judgement.accuracy is not None
         assert judgement.accuracy.value == pytest.approx(100 * right / len(labels))
-    unlabelled = pd.DataFrame({"tokens": list(planted.train.tokens)})
+    unlabelled = pd.DataFrame({"tokens": list(tokens_of(planted.train))})
     assert "decided" not in verax.examine(model, unlabelled, "opening", "all").manifest
 
 

@@ -231,17 +231,17 @@ def test_all_words_taken_out_and_all_left(verdicts: dict[str, verax.Verdict]) ->
     assert verdict.value("sufficiency.attention.comprehensiveness_p") == 1
 
 
-def test_documents_of_one_word_are_counted() -> None:
+def test_documents_without_words_are_counted() -> None:
     ours = look_up_model({word: (math.log(w), say) for word, (w, say) in WORDS.items()})
-    verdict = verax.examine(ours, corpus_of(["a b", "c"], [1, 1], ours), "sufficiency")
+    verdict = verax.examine(ours, corpus_of(["a b", "", "c"], [1, 0, 1], ours), "sufficiency")
     counts = [
         verdict.value(f"sufficiency.documents.{name}")
         for name in ("documents", "no_words", "one_word", "examined")
     ]
-    assert counts == [2, 0, 1, 1]
+    assert counts == [3, 1, 1, 1]
     values = verdict.document_values().set_index(["measure", "id"])
     reasons = values.loc["sufficiency.attention.kept"]["reason"]
-    assert reasons[11] == "one word"
+    assert reasons[[11, 12]].tolist() == ["no words", "one word"]
 
 
 def test_only_documents_of_one_word_leave_counts_alone() -> None:

@@ -194,7 +194,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> verax.Corpus:
     path = tmp_path_factory.mktemp("hostile") / "<img src=x onerror=hacked=8>.jsonl"
     draw = np.random.default_rng(0)
     names = HOSTILE[:2]
-    tokens = [token for token in HOSTILE if token.strip()]
+    tokens = [token.replace(" ", "/") for token in HOSTILE if token.strip()]
     rows = (
         {"tokens": [tokens[i] for i in draw.permutation(len(tokens))], "label": names[k % 2]}
         for k in range(30)
@@ -207,7 +207,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> verax.Corpus:
 def test_hostile_texts_are_shown_and_run_nothing(
     open_page: Open, hostile: verax.Corpus, tmp_path: Path
 ) -> None:
-    model = verax.train(hostile, encoder="none", epochs=1, hidden_size=8)
+    how = {"tokenizer": "whitespace", "lowercase": False}
+    model = verax.train(hostile, encoder="none", epochs=1, hidden_size=8, **how)
     verdict = verax.examine(model, hostile, exams=EXAMS, split="train", gallery=5)
     report({HOSTILE[0]: verdict, HOSTILE[3]: verdict}, tmp_path / "hostile.html")
     page = open_page(tmp_path / "hostile.html")
@@ -218,7 +219,8 @@ def test_hostile_texts_are_shown_and_run_nothing(
     texts = page.eval_on_selector_all(
         ".explorer-reading:first-child .explorer-word", "words => words.map(w => w.textContent)"
     )
-    assert {HOSTILE[0], HOSTILE[1], HOSTILE[2], "שלום", "x" * 50_000} <= set(texts)
+    image = HOSTILE[2].replace(" ", "/")  # a token has no blanks
+    assert {HOSTILE[0], HOSTILE[1], image, "שלום", "x" * 50_000} <= set(texts)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -12,7 +12,6 @@ from made_up import verdict_of
 
 import verax
 from support.errors import raises
-from verax.corpora import Tokenizer
 from verax.models import AttentionClassifier, ModelOptions
 from verax.studies.comparison.grouping import grouped
 from verax.training import TrainingOptions
@@ -227,11 +226,16 @@ def test_models_of_different_corpora_need_one_named() -> None:
     assert verax.compare({"a": verdict, "b": verdict}, corpora[0]).groups == ["a", "b"]
 
 
-def test_tokenizers_must_be_the_same(make_model: Make, planted: verax.Corpus) -> None:
-    other = make_model()
-    other.word_tokenizer = Tokenizer("whitespace")
-    with raises("model.incomparable"):
-        verax.compare([make_model(), other], planted)
+def test_models_of_several_tokenizers_are_compared_on_one_corpus(
+    make_model: Make, planted: verax.Corpus
+) -> None:
+    models = {"words": make_model(tokenizer="words"), "short": make_model(max_length=5)}
+    found = verax.compare(models, planted, "replacement", permutations=1, progress=False)
+    assert found.groups == ["words", "short"]
+    assert found.manifest["fingerprint"] == planted.fingerprint
+
+
+def test_models_that_name_no_corpus_need_one(make_model: Make) -> None:
     with raises("corpus.not-named"):
         verax.compare([make_model(), make_model()])
 

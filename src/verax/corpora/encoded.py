@@ -184,7 +184,7 @@ def encode(
     """Return documents, texts or lists of tokens as vocabulary rows.
 
     Args:
-        source: what is read; no text may be blank.
+        source: what is read; a text of a list may not be blank.
         vocabulary: whose rows.
         tokenizer: splits texts into words.
         max_length: reads this many words of a text, its first.
@@ -195,7 +195,7 @@ def encode(
     texts = tokenize(_checked(source), tokenizer)
     texts.number(watch)
     empty = np.flatnonzero(texts.numbers.lengths == 0)
-    if len(empty):
+    if len(empty) and not isinstance(source, Documents):
         raise VeraxError(
             f"text {empty[0]} has no words ({len(empty)} such): leave empty texts out first",
             code="text.empty",

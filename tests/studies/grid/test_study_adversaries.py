@@ -38,7 +38,7 @@ def one(adversaries: Any, **changed: Any) -> Cell:
 
 def by_hand(**also: Any) -> Cell:
     return Cell(
-        corpus={"corpus": "sst", "lowercase": True},
+        corpus={"corpus": "sst", "split_seed": 0},
         fingerprint="print of sst",
         model={"encoder": "none", "projection": "softmax", "lam": None},
         training={"epochs": 3, "lr": 0.01},

@@ -64,6 +64,7 @@ IDLE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"dropout_head_on": "context"}, {}),
     ({"encoder": "none", "hidden_size": 30}, {"encoder": "none", "hidden_size": 40}),
     ({"vectors_epochs": 3}, {}),
+    ({"tokenizer": "as-written", "lowercase": False}, {"tokenizer": "as-written"}),
     ({"plateau_patience": 3}, {}),
     # what is chosen automatically, and the same said
     ({"layers": 1}, {}),
@@ -118,6 +119,7 @@ ALIVE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"hierarchical": True, "dropout_sentence": 0.5}, {"hierarchical": True}),
     ({"dropout_head": 0.5, "dropout_head_on": "context"}, {"dropout_head": 0.5}),
     ({"layers": 2}, {}),
+    ({"max_length": 4}, {}),
     (
         {"hierarchical": True, "encoder": "none", "sentence_encoder": "mlp", "hidden_size": 6},
         {"hierarchical": True, "encoder": "none", "sentence_encoder": "mlp"},

@@ -385,7 +385,7 @@ def test_what_was_finished_before_an_interruption_is_kept_and_not_done_again(
     pd.testing.assert_frame_equal(found.instances, study.instances)
     grid = verax.open_grid(keep)
     assert grid.cells["status"].tolist() == ["done"] * 17
-    saved = [key for key in grid.keys if grid.files(key)]
+    saved = [key for key in grid.done if grid.files(key)]
     assert [grid.config(key)["name"] for key in saved] == SAVED
     last = verax.load(keep / "cells" / saved[3] / "model")
     assert (last.record["adversary"]["lam"], last.record["training"]["seed"]) == (1.0, 2)

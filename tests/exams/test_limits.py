@@ -13,10 +13,10 @@ import verax
 from made_up_summaries import survives
 from made_up_summaries import verdict as made_up_verdict
 from support.errors import raises
+from support.internals import LIMITS_AT
 from support.internals import limit_versions as versions
 from support.internals import limits as limits_module
 from verax.exams import EXAMS, LimitSet, Verdict, load_limits, load_verdict
-from verax.exams.judgement.limits import NEWEST
 
 PUBLISHED = {
     "2026-11": "ca911aa6ffdf7e7327e1ea3683691e4790d3b558123024bb127de498dd1489e2",
@@ -48,10 +48,11 @@ def test_every_version_loads_and_has_limits_of_exams_there_are(version: str) -> 
 
 
 def test_without_a_name_the_newest_apply() -> None:
-    assert NEWEST == versions()[-1] == max(PUBLISHED)
-    assert load_limits() is load_limits(load_limits()) is load_limits(NEWEST)
+    newest = load_limits()
+    assert newest.version == versions()[-1] == max(PUBLISHED)
+    assert newest is load_limits(newest) is load_limits(max(PUBLISHED))
     unnamed = made_up_verdict(survives(77.0, 76.0, 78.0), by=None)
-    assert unnamed.judgement.limits is load_limits(NEWEST)
+    assert unnamed.judgement.limits is newest
 
 
 def written(folder: Path, values: Any) -> Path:
@@ -76,11 +77,11 @@ def test_ones_own_replace_single_limits(tmp_path: Path) -> None:
 def test_ones_own_are_based_on_the_newest_unless_they_name_another() -> None:
     """Survival under uniform attention is not what the newest judges replacement by."""
     ours = load_limits({name: value for name, value in OURS.items() if name != "based_on"})
-    assert ours.provenance == f"based on {NEWEST}"
+    newest = load_limits()
+    assert ours.provenance == f"based on {newest.version}"
     assert ours.of("replacement") == {"for_below": 75.0, "against_above": 95.0}
     others = {exam: own for exam, own in ours.limits.items() if exam != "replacement"}
-    newest = load_limits(NEWEST).limits
-    assert others == {exam: own for exam, own in newest.items() if exam != "replacement"}
+    assert others == {exam: own for exam, own in newest.limits.items() if exam != "replacement"}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_a_newer_version_does_not_change_what_a_saved_verdict_says(
     for values in (load_limits().to_json(), newer):
         path = tmp_path / "limits" / f"{values['version']}.json"
         path.write_text(json.dumps(values))
-    monkeypatch.setattr(limits_module, "_FOLDER", tmp_path / "limits")
+    monkeypatch.setattr(LIMITS_AT, tmp_path / "limits")
     monkeypatch.setattr(limits_module, "NEWEST", "2027-01")
     assert load_limits().version == "2027-01"
     assert load_verdict(tmp_path / "verdict").judgement.limits.version == "ours-1"

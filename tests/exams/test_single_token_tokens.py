@@ -10,15 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import verax
 from support.errors import raises
 from verax.exams import load_verdict, token_curves
-from verax.exams.item_evidence import ItemEvidence
-from verax.exams.single_token.tokens import Tokens
 from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
@@ -116,29 +112,3 @@ def test_they_survive_the_disk(make_model: Make, mixed: verax.Corpus, tmp_path: 
     verdict.save(tmp_path / "v")
     again = load_verdict(tmp_path / "v").tables["single_token_tokens"]
     pd.testing.assert_frame_equal(again, verdict.tables["single_token_tokens"])
-
-
-@pytest.mark.slow
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9))
-def test_the_order_of_batches_does_not_matter(seed: int, first: int, size: int) -> None:
-    """Thirty documents in batches of `size`, in any order, often from the highest id down."""
-    random = np.random.default_rng(seed)
-    ids = random.permutation(90)[:30]
-    if random.random() < 0.5:
-        ids = np.sort(ids)[::-1].copy()
-    mask = random.random((30, 5)) < 0.7
-    p, weights = random.random((2, 30, 5))
-    kept = Tokens(first)
-    for start in range(0, 30, size):
-        rows = slice(start, start + size)
-        nothing = torch.zeros(len(ids[rows]))
-        there, own = torch.tensor(mask[rows]), torch.tensor(weights[rows])
-        said = ItemEvidence(ids[rows], nothing, nothing, own, there, nothing, nothing)
-        kept.add(said, torch.tensor(p[rows]))
-    wanted = [
-        (ids[row], item, p[row, place], weights[row, place])
-        for row in np.argsort(ids)[:first]
-        for item, place in enumerate(np.flatnonzero(mask[row]))
-    ]
-    found = kept.table()
-    assert [tuple(row) for row in found.itertuples(index=False)] == wanted

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.nn import functional
 
 import verax
@@ -20,6 +22,7 @@ from verax.errors import VeraxWarning
 from verax.exams import item_evidence
 from verax.exams.authoring import wide
 from verax.exams.judgement.headline import time_lines
+from verax.exams.single_token.tokens import Tokens
 from verax.exams.tables import TableBuilder
 from verax.models import encoders as encoder
 from verax.progress import tracked
@@ -332,3 +335,29 @@ def test_of_many_documents_memory_is_told_before_anything_is_read(
     with pytest.warns(VeraxWarning, match=r"80 documents: tables take some 0 GiB; .*sample"):
         verax.examine(model, corpus, "erasure", split="all", progress=False)
     verax.examine(model, corpus, "erasure", split="all", sample=10, progress=False)
+
+
+@pytest.mark.slow
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9))
+def test_tokens_are_kept_whatever_the_order_of_batches(seed: int, first: int, size: int) -> None:
+    """Thirty documents in batches of `size`, in any order, often from the highest id down."""
+    random = np.random.default_rng(seed)
+    ids = random.permutation(90)[:30]
+    if random.random() < 0.5:
+        ids = np.sort(ids)[::-1].copy()
+    mask = random.random((30, 5)) < 0.7
+    p, weights = random.random((2, 30, 5))
+    kept = Tokens(first)
+    for start in range(0, 30, size):
+        rows = slice(start, start + size)
+        nothing = torch.zeros(len(ids[rows]))
+        there, own = torch.tensor(mask[rows]), torch.tensor(weights[rows])
+        said = item_evidence.ItemEvidence(ids[rows], nothing, nothing, own, there, nothing, nothing)
+        kept.add(said, torch.tensor(p[rows]))
+    wanted = [
+        (ids[row], item, p[row, place], weights[row, place])
+        for row in np.argsort(ids)[:first]
+        for item, place in enumerate(np.flatnonzero(mask[row]))
+    ]
+    found = kept.table()
+    assert [tuple(row) for row in found.itertuples(index=False)] == wanted

@@ -67,7 +67,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "exams.information.words_of_pieces": "LayerStates word_types",  # information_of_transformers
     "exams.judgement": "limits",
     "exams.judgement.judgement": "judged_rows SET_BY_HAND",  # stranger, sufficiency_exam
-    "exams.judgement.limits": "versions=limit_versions _FOLDER=LIMITS_FOLDER",  # samples
+    "exams.judgement.limits": "versions=limit_versions _FOLDER=LIMITS_FOLDER _FOLDER=@LIMITS_AT",
     "exams.judgement.lines": "Lines Texts",
     "exams.judgement.number": "DOCUMENTS=OVER_DOCUMENTS SEEDS=OVER_SEEDS",  # judgement_rules
     "exams.planning": "variant variants_of",  # golden, option_values

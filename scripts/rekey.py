@@ -28,7 +28,7 @@ from verax.files import new_file, write_text
 from verax.schema import checksum_of
 from verax.studies import Cell
 from verax.studies.grid.loader import Loader
-from verax.studies.store.archive import FIRST, METADATA
+from verax.studies.store.archive import FIRST, METADATA, SUM, sum_of_pack
 
 ROOT = Path(__file__).parents[1]
 TEXTS = (".csv", ".json", ".md", ".svg", ".yaml")
@@ -186,6 +186,7 @@ def replace(path: Path, keys: Mapping[str, str]) -> bool:
         about = json.loads(metadata[METADATA])
         tables = {name: (path.parent / name).read_bytes() for name in about["files"]}
         about["files"] = {name: checksum_of(data) for name, data in tables.items()}
+        about[SUM] = sum_of_pack(about, [row for rows in new for row in rows.to_pylist()])
         notes = {name: value for name, value in (schema.metadata or {}).items() if name != METADATA}
         schema = schema.with_metadata(notes or None)
     how = {"compression": "zstd", "compression_level": 9, "write_page_checksum": True}

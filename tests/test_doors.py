@@ -30,7 +30,7 @@ NAMES = {COMMAND, *(TESTS.parent / "public_api.txt").read_text(encoding="utf-8")
 DOORS = {name.rpartition(".")[0] for name in NAMES}
 """Public modules."""
 LISTED = TESTS / "mechanism.txt"
-MOST = 87
+MOST = 85
 """How many files are listed: never raise it."""
 SUPPORT_LINES = 600
 _DOTTED = re.compile(r"\bverax(?:\.\w+)+")

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import verax
-from support.errors import raises
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
@@ -87,8 +86,7 @@ def test_stored_cells_get_the_keys_of_their_configurations(
     before, cells = {path: path.read_bytes() for path in files}, pd.read_parquet(first)
     others = {key: f"{number:016x}" for number, key in enumerate(keys)}
     assert all(rekey.replace(path, others) for path in (*files, first))
-    with raises("result.damaged", others[keys[0]]):
-        verax.open_study(tmp_path / "pack")
+    assert verax.open_study(tmp_path / "pack").done == list(others.values())
     rekey.main([tmp_path])
     assert f"{len(keys)} of {len(keys)} keys changed, in 4 files" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in files} == before

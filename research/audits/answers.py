@@ -124,7 +124,7 @@ class AuditResults:
     @classmethod
     def from_grid(cls, grid: GridResults) -> AuditResults:
         """Take the results from the grid of an audit."""
-        models = {key: grid.values(key)["facts"] for key in grid.keys}
+        models = {key: grid.values(key)["facts"] for key in grid.done}
         names = {key: facts["model"] for key, facts in models.items()}
         tables = {}
         for name in TABLES:

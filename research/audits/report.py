@@ -38,7 +38,7 @@ from research.audits.answers import (
     spans_by_score,
 )
 from research.audits.models import ALL_MODELS, AUDITS, FULL, INJECTIONS, VERAX, Audit
-from research.common.page import markdown_table
+from research.markdown import markdown_table
 from verax.errors import VeraxError
 from verax.exams import EXAMS, LEAST_DOCUMENTS
 from verax.exams.authoring import AGAINST, FOR

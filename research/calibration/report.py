@@ -15,7 +15,7 @@ import verax
 from research.audits.answers import AuditResults
 from research.calibration.berts import ALL_KINDS
 from research.calibration.run import PLANTED, POOLED, Published, whole
-from research.common.page import markdown_table
+from research.markdown import markdown_table
 from verax.calibration import (
     ACCUSED,
     CHOOSING,

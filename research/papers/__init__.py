@@ -7,10 +7,9 @@
 from research.papers.checking import Checked, check_paper
 from research.papers.claims import Claim, Finding
 from research.papers.packing import pack_paper
-from research.papers.paper import SCALES, Paper
-from research.papers.registry import NAMES, paper, papers
+from research.papers.paper import NAMES, SCALES, Paper, paper, papers
 from research.papers.results import PaperResults
-from research.papers.running import run_paper
+from research.papers.run import run_paper, run_papers
 from research.papers.verifying import Verified, verify_paper
 
 __all__ = [
@@ -27,5 +26,6 @@ __all__ = [
     "paper",
     "papers",
     "run_paper",
+    "run_papers",
     "verify_paper",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,19 +14,31 @@ import pandas as pd
 from research.papers.axes import plain_name
 from research.papers.claims import Aside, Claim, Finding
 from research.papers.exhibits import has_published
-from research.papers.paper import Paper
+from research.papers.paper import Paper, refuse_others
 from research.papers.probing import PROBES, probes_table
-from research.papers.registry import refuse_others
 from research.papers.results import TABLES, PaperResults
-from research.papers.verdicts import MARKS, REPLICATES
+from research.papers.verdicts import CANNOT, DOES_NOT, IN_PART, MARKS, REPLICATES, combined
 from research.papers.words import as_json
 from verax import VeraxError
 from verax.files import write_files
 from verax.spreadsheets import to_csv
 
 PAGE, CLAIMS, PICTURE = "README.md", "claims.json", "scatter.svg"
+TRIAL = (
+    "These results are of none of the paper's corpora: verdicts here show that everything works, "
+    "and say nothing of the paper."
+)
 MOST_KEPT = 1000
 """Exhibits of more rows, such as the points of scatter plots, are not written to `TABLES`."""
+
+_THAT = {
+    REPLICATES: "it replicates that",
+    IN_PART: "it replicates in part that",
+    DOES_NOT: "it does not replicate that",
+    CANNOT: "it cannot be told here whether",
+}
+_SINGLE = {REPLICATES: "replicates", DOES_NOT: "does not"}
+_SHORT = {REPLICATES: "replicate", IN_PART: "in part", DOES_NOT: "do not", CANNOT: "cannot be told"}
 
 
 @dataclass(frozen=True)
@@ -160,8 +172,6 @@ class Checked:
 
     def to_dict(self) -> dict[str, Any]:
         """The paper, counts, and each claim with its numbers, as `to_json` writes them."""
-        from research.papers.screen import conclusion
-
         return {
             "paper": self.paper.name,
             "conclusion": conclusion(self),
@@ -232,3 +242,53 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
             code="result.wrong-kind",
         )
     return Checked(paper, results, results.probes)
+
+
+def conclusion(checked: Checked) -> str:
+    """A sentence: what of the paper replicates, from its `conclusion` and the verdicts."""
+    if checked.is_trial:
+        return TRIAL
+    verdicts = {one.claim.id: one.verdict for one in checked.judged}
+    said: dict[str, list[str]] = {verdict: [] for verdict in _THAT}
+    for text, claims in checked.paper.conclusion.items():
+        said[combined([verdicts[id] for id in claims])].append(text)
+    text = "; ".join(_said(verdict, texts) for verdict, texts in said.items() if texts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _said(verdict: str, texts: Sequence[str]) -> str:
+    """Texts after the words of a verdict: `it replicates that a, that b, and that c`."""
+    words = _THAT[verdict]
+    _, _, joint = words.rpartition(" ")
+    *others, last = [f"{joint} {text}" for text in texts]
+    listed_texts = f"{', '.join(others)}, and {last}" if others else last
+    return f"{words.removesuffix(joint)}{listed_texts}"
+
+
+def counts(checked: Checked) -> str:
+    """How many claims have which verdict: `✓ 3 replicate · ◐ 1 in part · …`."""
+    return " · ".join(
+        f"{MARKS[v]} {n} {_SINGLE.get(v, _SHORT[v]) if n == 1 else _SHORT[v]}"
+        for v, n in checked.counts.items()
+    )
+
+
+def pairs(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Rows with a published number and one of ours, settings aside; a pair is there once."""
+    counted: list[pd.DataFrame] = [
+        pd.DataFrame(columns=["measure", "published", "value", "beyond"])
+    ]
+    for table in tables:
+        if has_published(table):
+            rows = table[table["over"] != "setting"].dropna(subset=["published", "value"])
+            for other in counted[1:]:
+                rows = rows[~_as_text(rows, other).isin(_as_text(other, rows))]
+            counted.append(rows)
+    return pd.concat(counted[1:] or counted, ignore_index=True)
+
+
+def _as_text(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
+    """Each row as a text of the columns that another table has too."""
+    shared = sorted({str(name) for name in table} & {str(name) for name in other})
+    rows = [str(list(row.values())) for row in table[shared].to_dict("records")]
+    return pd.Series(rows, index=table.index, dtype=object)

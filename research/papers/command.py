@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from research.common.page import markdown_table
-from research.papers.checking import PAGE, Checked, check_paper
+from research.markdown import markdown_table
+from research.papers.checking import PAGE, Checked, check_paper, conclusion, counts
 from research.papers.describing import write_corpora
-from research.papers.exhibits import MEASURED, has_published
-from research.papers.overview import contents_page, write_overview
 from research.papers.packing import pack_paper
-from research.papers.page import as_measured, as_published, label
-from research.papers.paper import SCALES, Paper, unknown
-from research.papers.probing import PROBES
-from research.papers.registry import NAMES, paper, papers, refuse_others
-from research.papers.results import finished_in
-from research.papers.running import chosen_parts, names_vectors, read_parts
-from research.papers.screen import (
+from research.papers.page import (
     EVIDENCE,
     claim_line,
-    conclusion,
-    counts,
+    contents_page,
     evidence,
     farther,
     judged_on,
+    numbers_table,
+    write_overview,
 )
+from research.papers.paper import NAMES, SCALES, paper, papers, unknown
+from research.papers.probing import PROBES
+from research.papers.results import finished_in
+from research.papers.run import chosen_parts, run_papers, sets_vectors
 from research.papers.verifying import DIFFERS, VerifiedCell, verify_paper
-from verax import Corpus, VeraxError, run_studies
+from verax import VeraxError
 from verax.errors import ExitCode
 from verax.spreadsheets import to_csv
-from verax.studies import Study
 
 ALL = "all"
 RESULTS = Path("results")
@@ -75,7 +69,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "what explains a difference [smoke]",
     )
     verb.add_argument("--out", type=Path, metavar="DIR", help="[NAME-SCALE]")
-    verb.add_argument("--vectors", metavar="FILE", help="word vectors of all models [random]")
+    verb.add_argument(
+        "--vectors",
+        metavar="FILE",
+        help="word vectors of all models whose study sets none [random]",
+    )
     verb.add_argument("--parts", type=_names, metavar="NAME,…", help="only these studies")
     verb.add_argument("--seeds", type=_numbers, metavar="N,…", help="instead of the paper's")
     verb.add_argument("--budget", type=float, metavar="SECONDS", help="begin no cell after these")
@@ -153,72 +151,39 @@ def run(args: argparse.Namespace) -> int:
         chosen = {one: out / one.name for one in every}
     else:
         chosen = {paper(args.name): out}
-    for one, folder in chosen.items():
-        refuse_others(one, folder)
+    if args.scale in (SCALES[-1], PROBES) and args.vectors is None:
+        studies = chosen_parts(chosen, args.scale, args.parts)
+        if not all(sets_vectors(study) for own in studies.values() for study in own.values()):
+            print(_RANDOM)
     names = ("engine", "address", "workers", "device", "mps")
-    hardware = {n: getattr(args, n) for n in names if getattr(args, n) is not None}
-    studies = _studies(chosen, args)
     try:
-        ran = run_studies(
-            [(study, folder) for folder, study in studies.items()],
+        ran = run_papers(
+            chosen,
+            args.scale,
+            parts=args.parts,
+            vectors=args.vectors,
+            seeds=args.seeds,
             budget=args.budget,
             retry_failed=args.retry_failed,
             progress=True,
-            **hardware,
+            **{n: getattr(args, n) for n in names if getattr(args, n) is not None},
         )
     except KeyboardInterrupt:
         print(f"stopped; finished cells are kept in {out}, the same command continues")
         return ExitCode.INTERRUPTED
-    failed, left = (sum(one.counts.get(what, 0) for one in ran) for what in ("failed", "missing"))
+    counts = [part.counts for parts in ran.values() for part in parts.values()]
+    failed, left = (sum(one.get(what, 0) for one in counts) for what in ("failed", "missing"))
     if left:
         print(f"the budget is spent: {left} cells are left; the same command continues")
     if failed:
         print(f"{failed} cells failed: tracebacks are in {out}, in folders named failed")
-    folders = {path.parent for path, one in zip(studies, ran, strict=True) if one.done}
-    for one, folder in chosen.items():
-        if folder in folders and args.scale != PROBES:
-            checked = check_paper(one, folder)
-            checked.write(folder)
+    for one, parts in ran.items():
+        if args.scale != PROBES and any(part.done for part in parts.values()):
+            checked = check_paper(one, chosen[one])
+            checked.write(chosen[one])
             show_claims(checked)
-            print(f"the page is {folder / PAGE}")
+            print(f"the page is {chosen[one] / PAGE}")
     return ExitCode.FAILED if failed else ExitCode.DONE
-
-
-def _studies(chosen: Mapping[Paper, Path], args: argparse.Namespace) -> dict[Path, Study]:
-    """Folder → study, of all parts of all papers chosen; corpora are read once."""
-    loaded: dict[str, Corpus] = {}
-    studies: dict[Path, Study] = {}
-    named = _named_parts(chosen, args)
-    if args.scale in (SCALES[-1], PROBES) and args.vectors is None:
-        sources = [one.studies(args.scale)[part] for one in named for part in named[one]]
-        if not all(names_vectors(source) for source in sources):
-            print(_RANDOM)
-    for one, wanted in named.items():
-        parts = read_parts(
-            one,
-            args.scale,
-            wanted,
-            vectors=args.vectors,
-            seeds=args.seeds,
-            loaded=loaded,
-            progress=True,
-        )
-        studies |= {chosen[one] / part: study for part, study in parts.items()}
-    return studies
-
-
-def _named_parts(chosen: Iterable[Paper], args: argparse.Namespace) -> dict[Paper, list[str]]:
-    """The parts to run of each paper; papers without any are left out."""
-    chosen = list(chosen)
-    if args.parts is None or len(chosen) == 1:
-        return {one: chosen_parts(one, args.scale, args.parts) for one in chosen}
-    known = {one: one.studies(args.scale) for one in chosen}  # a name may belong to some of them
-    every = {part for studies in known.values() for part in studies}
-    for name in args.parts:
-        if name not in every:
-            raise unknown("part", name, sorted(every))
-    named = {one: [name for name in args.parts if name in known[one]] for one in chosen}
-    return {one: chosen_parts(one, args.scale, some) for one, some in named.items() if some}
 
 
 def check(args: argparse.Namespace) -> None:
@@ -282,23 +247,9 @@ def table_of(args: argparse.Namespace) -> None:
             f"nothing of {exhibit.name} is in these results: run its part of the paper",
             code="result.unfinished",
         )
-    print(f"{exhibit.title}\n{_shown(made)}")
+    print(f"{exhibit.title}\n{numbers_table(made, '{}*', every=True)}")
     if exhibit.note:
         print(exhibit.note)
-
-
-def _shown(table: pd.DataFrame) -> str:
-    labels = [str(name) for name in table if name not in MEASURED]
-    published = ["published"] if has_published(table) else []
-    rows = [
-        [
-            *(label(row[name]) for name in labels),
-            *(as_published(row[name]) for name in published),
-            *as_measured(row, "{}*"),
-        ]
-        for row in table.to_dict("records")
-    ]
-    return markdown_table([*labels, *published, "measured", "seeds"], rows)
 
 
 def verify(args: argparse.Namespace) -> int:

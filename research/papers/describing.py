@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from research.papers.paper import Paper
-from research.papers.registry import refuse_others
+from research.papers.paper import Paper, refuse_others
 from research.papers.results import CORPORA, DESCRIBED_BY, finished_in
 from verax import VeraxError
 from verax.corpora import Tokenizer, Vocabulary, describe, tokenize

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from research.papers.page import UNCOMMITTED
-from research.papers.paper import Paper
-from research.papers.registry import refuse_others
+from research.papers.paper import Paper, refuse_others
 from research.papers.results import KEPT, POINTS, PaperResults, is_study, part_of, read_points
 from verax import StudyResults, VeraxError, open_study
 from verax.files import write_table

@@ -1,49 +1,48 @@
-"""A paper's page in Markdown: the first screen, and all else folded."""
+"""A paper's page in Markdown, the page of all papers, and that of their tables and figures."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined, Template
 
-from research.common.page import markdown_table
-from research.papers.checking import MOST_KEPT, PICTURE, Checked, Judged
-from research.papers.exhibits import MEASURED, SETTING, has_published
-from research.papers.paper import Paper
-from research.papers.picture import points, title
-from research.papers.probing import PROBES
-from research.papers.results import TABLES
-from research.papers.screen import (
-    EVIDENCE,
-    HOW_PROBED,
-    HOW_TO_READ,
-    RULES,
-    central,
-    claim_line,
+from research.markdown import markdown_table
+from research.papers.checking import (
+    MOST_KEPT,
+    PAGE,
+    PICTURE,
+    Checked,
+    Judged,
     conclusion,
     counts,
-    evidence,
-    farther,
-    judged_on,
-    not_there,
+    pairs,
 )
-from research.papers.verdicts import OTHER_RULES
+from research.papers.exhibits import MEASURED, SETTING, has_published
+from research.papers.paper import Paper
+from research.papers.picture import REPLICATED, can_draw, points, replicated, short_name, title
+from research.papers.probing import PROBES
+from research.papers.results import TABLES, PaperResults
+from research.papers.verdicts import OTHER_RULES, Part
+from research.papers.words import listed, span
+from verax.files import write_files
 
 UNCOMMITTED = "-dirty"
 """The end of the commit of a cell that ran with uncommitted changes."""
 MOST_ROWS = 160
 """Longer exhibits are only linked."""
-SHORT = 6
-"""Digits of a cell's key that are shown; the files in tables/ have all."""
 _COMMIT = 12
 """Digits of a commit that are shown."""
 LINES = ("no.", "claim", "paper", "here", "cause of a difference")
+EVIDENCE = ("part", "verdict", "as claimed", "asked for", "clear", "numbers", "not as claimed")
+_FEW = 6
+"""Comparisons against a part that are named."""
 
 
 def page(checked: Checked) -> str:
@@ -89,10 +88,86 @@ def _template() -> Template:
     functions += [link, exhibit_link, evidence, not_there, uncommitted]
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"EVIDENCE": EVIDENCE, "PICTURE": PICTURE}
-    environment.globals |= {"PROBES": PROBES, "TABLES": TABLES, "RULES": RULES}
-    environment.globals |= {"HOW_PROBED": HOW_PROBED, "HOW_TO_READ": HOW_TO_READ}
+    environment.globals |= {"PROBES": PROBES, "TABLES": TABLES}
     file = resources.files("research.papers") / "page.md"
     return environment.from_string(file.read_text(encoding="utf-8"))
+
+
+def claim_line(one: Judged) -> list[str]:
+    """A claim in a line: what it says, the paper's number, ours, and the cause of a difference."""
+    cause = "; ".join(f"{kind}: {words}" for kind, words in one.cause.items())
+    return [one.claim.title, one.finding.theirs, one.finding.ours, cause]
+
+
+def central(checked: Checked) -> tuple[list[Judged], list[Judged]]:
+    """The claims that the paper is about, and the others."""
+    ranked = checked.ranked
+    first = [one for one in ranked if one.claim.rank] or ranked
+    return first, [one for one in ranked if one not in first]
+
+
+def judged_on(checked: Checked) -> str:
+    """A sentence or two: which corpora decide, which are set aside and why."""
+    names = checked.results.corpora() if checked.is_trial else checked.own_corpora
+    text = f"{len(checked.judged)} claims, judged on {listed(names)}." if names else ""
+    aside = (f"{name} is set aside: {why.reason}." for name, why in checked.set_aside.items())
+    return " ".join([text, *aside]).strip()
+
+
+def farther(tables: Iterable[pd.DataFrame]) -> str:
+    """A sentence: how many published numbers are farther from ours than seeds explain.
+
+    A pair that several exhibits show counts once. Settings, sizes, and numbers of a single seed
+    do not count.
+    """
+    rows = pairs(tables).dropna(subset=["beyond"])
+    if rows.empty:
+        return ""
+    return (
+        f"Of {len(rows):,} published numbers beside ours, {int(rows['beyond'].sum()):,} are "
+        "farther than seeds explain."
+    )
+
+
+def not_there(results: PaperResults, parts: Iterable[str]) -> str:
+    """A sentence: what of some parts is not in the results; empty if all is."""
+    known = set(results.cells["part"])
+    never = [part for part in parts if part not in known]
+    missing = [
+        f"{number} cell{'s' * (number > 1)} of {part}"
+        for part, number in results.unfinished.items()
+    ]
+    if never:
+        missing.append(f"all of {', '.join(never)}")
+    return f"**Not there yet:** {'; '.join(missing)}." if missing else ""
+
+
+def evidence(parts: Sequence[Part]) -> list[list[str]]:
+    """A row of `EVIDENCE` for each part of a claim."""
+    rows = []
+    for part in parts:
+        asked = "all" if part.need == 1 else f"{part.need:.0%}"
+        if part.tally is not None:
+            asked = f"{part.tally[0]} of {part.tally[1]} (Fisher p {part.fisher:.2f})"
+        against = [str(c.label) for c in part.comparisons if not c.is_for]
+        named = against[:_FEW] + ([f"{len(against) - _FEW} more"] if len(against) > _FEW else [])
+        clear = f"{part.clearly} for, {part.contrary} against"
+        tally = f"{part.favourable} of {part.of}"
+        rows.append([part.name, part.verdict, tally, asked, clear, numbers(part), "; ".join(named)])
+    return rows
+
+
+def numbers(part: Part) -> str:
+    """The range of the numbers compared, and what they are compared with."""
+    if not part.of:
+        return "nothing to compare"
+    first = [c.a.value for c in part.comparisons]
+    second = [c.b.value for c in part.comparisons if c.b is not None]
+    form = ".1f" if max(map(abs, first)) >= 10 else ".3f"
+    text = span(first, form)
+    if second:
+        text += f" against {span(second, form)}"
+    return f"{text}, {part.sense}" if part.sense else text
 
 
 def claims_table(claims: Sequence[Judged]) -> str:
@@ -114,23 +189,26 @@ def exhibit_link(paper: Paper, name: str, table: pd.DataFrame) -> str:
     return f"{len(table):,} rows: `{command}` prints them."
 
 
-def numbers_table(table: pd.DataFrame) -> str:
-    """The rows of an exhibit, or of a probe, that have a number of ours."""
+def numbers_table(table: pd.DataFrame, beyond: str = "**{}**", every: bool = False) -> str:
+    """The rows of an exhibit, or of a probe, that have a number of ours, or every row.
+
+    `beyond` marks numbers that are farther from the published one than seeds explain.
+    """
     labels = [str(name) for name in table if name not in MEASURED]
     published = ["published"] if has_published(table) else []
     rows = [
         [
             *(label(row[name]) for name in labels),
             *(as_published(row[name]) for name in published),
-            *as_measured(row, "**{}**"),
+            *as_measured(row, beyond),
         ]
-        for row in table[table["value"].notna()].to_dict("records")
+        for row in (table if every else table[table["value"].notna()]).to_dict("records")
     ]
     return markdown_table([*labels, *published, "measured", "seeds"], rows)
 
 
-def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
-    """Ours of a row and its seeds: mean ± sd, or both values of two seeds; bold where beyond."""
+def as_measured(row: dict[Any, Any], beyond: str) -> list[str]:
+    """Ours of a row and its seeds: mean ± sd, or both values of two seeds."""
     if math.isnan(row["value"]):
         return ["—", ""]
     if row["over"] == SETTING:
@@ -141,7 +219,7 @@ def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
     elif not math.isnan(row["sd"]):
         value += f" ± {shown(row['sd'], like=row['value'])}"
     if not pd.isna(row["beyond"]) and row["beyond"]:
-        value = bold.format(value)
+        value = beyond.format(value)
     return [value, str(row["seeds"])]
 
 
@@ -243,3 +321,49 @@ def uncommitted(checked: Checked) -> str:
             number, of = cells.loc[chosen, "cell"].nunique(), cells["cell"].nunique()
             texts.append(f"{number:,} of {of:,} cells {what}: {named}.")
     return " ".join(texts)
+
+
+def overview(every: Sequence[Checked]) -> str:
+    """The page."""
+    parts = [
+        "# Five papers, run again",
+        f"![Claims of each paper, by verdict]({REPLICATED})",
+        *(
+            f"- **[{short_name(one)}]({one.paper.name}/{PAGE})** (*{one.paper.title}*): "
+            f"{conclusion(one)} {counts(one)}."
+            for one in every
+        ),
+        "Verdicts are on each paper's own corpora, by the rules in "
+        "[research/papers.md](../research/papers.md#how-a-verdict-is-reached). Made by `python -m "
+        "research papers check all` from the results in these folders.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_overview(every: Sequence[Checked], folder: str | Path) -> Path:
+    """Write the page and, where charts can be drawn, its picture; returns the page's path."""
+    folder = Path(folder)
+    drawn = {REPLICATED: replicated(every).svg("light") + "\n"} if can_draw() else {}
+    write_files(folder, {PAGE: overview(every), **drawn})
+    return folder / PAGE
+
+
+CONTENTS = """# Tables and figures of the papers
+
+Every table and figure of each paper: where it is made again, or why not. `python -m research
+papers contents --markdown` writes this page. `python -m research papers table NAME EXHIBIT` prints
+one of them;
+`tables/EXHIBIT.csv` beside a paper's page has it with all columns, if it has at most 1,000 rows.
+"""
+
+
+def contents_page(papers: Iterable[Paper]) -> str:
+    """A Markdown page of the contents of papers."""
+    lines = [CONTENTS]
+    for paper in papers:
+        lines += [f"## {paper.title}\n", "| in the paper | made as | |", "|---|---|---|"]
+        for content in paper.contents:
+            made = ", ".join(f"`{name}`" for name in content.made) or "—"
+            lines.append(f"| {content.name} | {made} | {content.note} |")
+        lines.append("")
+    return "\n".join(lines)

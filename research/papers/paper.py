@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,17 @@ from research.papers.claims import Aside, Claim
 from research.papers.exhibits import Content, Exhibit
 from research.papers.probing import PROBES
 from research.papers.published import read_table
-from research.papers.results import PaperResults
-from verax import VeraxError
+from research.papers.results import PaperResults, paper_of, studies_in
+from verax import VeraxError, open_study
 
+NAMES = (
+    "serrano-smith-2019",
+    "tutek-snajder-2020",
+    "meister-2021",
+    "jain-wallace-2019",
+    "wiegreffe-pinter-2019",
+)
+"""The names of the papers, first the three that Verax is about."""
 DATA = Path(__file__).parent / "data"
 
 
@@ -30,6 +39,10 @@ def data_folder(name: str) -> Path:
 
 SCALES = ("smoke", "small", "full")
 """The sizes at which the studies of a paper can be run."""
+OWN_DATA = "own_data"
+"""Studies at full scale on corpora that only some people may have."""
+_SECTIONS = {PROBES: PROBES, OWN_DATA: OWN_DATA}
+"""Studies of a paper beside its scales → their section of studies.yaml; others have `parts`."""
 _READINGS = "readings.yaml"
 
 
@@ -78,19 +91,19 @@ class Paper:
 
         `full` is what studies.yaml has under `parts`. A smaller scale changes each part by its
         `every`, then by what its `parts` have for that part, and leaves out those in `leave_out`.
-        `probes` are the studies under `probes`. `strength` of a model may be the name of a rule,
-        whose choices are under `strengths`. `readings` of a study names an entry of
-        readings.yaml, which says how corpora are read.
+        `probes` and `own_data` are the studies under these names. `strength` of a model may be the
+        name of a rule, whose choices are under `strengths`. `readings` of a study names an entry
+        of readings.yaml, which says how corpora are read.
         """
-        if scale not in (*SCALES, PROBES):
+        if scale not in (*SCALES, *_SECTIONS):
             raise unknown("scale", scale, (*SCALES, PROBES))
         if scale == PROBES and not self.has_probes:
             raise VeraxError(
                 f"{self.name} has no probes: run it at {', '.join(SCALES)}",
                 code="option.not-applicable",
             )
-        full = self._studies[PROBES if scale == PROBES else "parts"]
-        smaller = {} if scale == PROBES else self._studies.get(scale) or {}
+        full = self._studies.get(_SECTIONS.get(scale, "parts"), {})
+        smaller = {} if scale in _SECTIONS else self._studies.get(scale) or {}
         every, parts = smaller.get("every") or {}, smaller.get("parts") or {}
         studies = {}
         for part in full:
@@ -106,6 +119,11 @@ class Paper:
     def has_probes(self) -> bool:
         """Whether the paper has studies under `probes`."""
         return bool(self._studies.get(PROBES))
+
+    @property
+    def own_data(self) -> list[str]:
+        """Parts on corpora that only some people may have."""
+        return list(self._studies.get(OWN_DATA, ()))
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""
@@ -140,6 +158,57 @@ class Paper:
         if key not in known:
             raise unknown(f"exhibit of {self.name}", name, known)
         return known[key]
+
+
+def paper(name: str) -> Paper:
+    """Return a paper by name.
+
+    Args:
+        name: one of `NAMES`, such as "meister-2021".
+
+    Raises:
+        VeraxError: no paper has that name.
+
+    >>> paper("meister-2021").claims[0].id
+    1
+    """
+    if name not in NAMES:
+        raise unknown("paper", name, NAMES)
+    found = import_module(f"research.papers.{name.replace('-', '_')}").PAPER
+    assert isinstance(found, Paper)
+    return found
+
+
+def papers() -> list[Paper]:
+    """Return all papers, in the order of `NAMES`."""
+    return [paper(name) for name in NAMES]
+
+
+def refuse_others(paper: Paper, folder: str | Path) -> None:
+    """Raise an error if a folder holds a study, finished or not, that is not of this paper."""
+    folder = Path(folder)
+    names = {path: open_study(path).name for path in studies_in(folder)}
+    foreign = {path: name for path, name in names.items() if paper_of(name) != paper.name}
+    if not foreign:
+        return
+    others = sorted({paper_of(name) for name in foreign.values()} & set(NAMES))
+    if others and len(foreign) == len(names):
+        problem = (
+            f"{folder} holds results of {', '.join(others)}, not of {paper.name}: give a folder of "
+            f"{paper.name}'s, or name the paper that these are of"
+        )
+    elif others:
+        problem = (
+            f"{folder} holds results of {', '.join(others)} beside those of {paper.name}: give "
+            "each paper a folder of its own"
+        )
+    else:
+        path, name = next(iter(foreign.items()))
+        problem = (
+            f"{path} is a study named {name!r}, which is no paper's: expected {paper.name}'s, as "
+            "python -m research papers run makes them"
+        )
+    raise VeraxError(problem, code="result.wrong-kind")
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> VeraxError:

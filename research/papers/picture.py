@@ -1,15 +1,17 @@
-"""The scatter plot of a paper: published numbers against measured ones."""
+"""Charts: published numbers of a paper against measured ones; the verdicts of all papers."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import pandas as pd
 
-from research.papers.checking import Checked
-from research.papers.screen import pairs
+from research.papers.checking import Checked, counts, pairs
+from research.papers.verdicts import CANNOT, DOES_NOT, IN_PART, MARKS, REPLICATES
 from verax.report import COLORS, INK, Chart
 
 SCATTER = "scatter"
@@ -17,6 +19,14 @@ SIZE = 150
 """Pixels of a panel's side."""
 _AS, _OTHER = "as published, within seeds", "farther than seeds explain"
 _FOR, _AGAINST = "as claimed", "not as claimed"
+REPLICATED = "replicated.svg"
+_COLORS = {
+    REPLICATES: COLORS[0],
+    IN_PART: COLORS[5],
+    DOES_NOT: COLORS[1],
+    CANNOT: "#d8dce1",
+}
+_ROW = 30
 
 
 def can_draw() -> bool:
@@ -77,7 +87,7 @@ def _panel(alt: Any, name: str, rows: pd.DataFrame, kinds: list[str], published:
     axis = alt.Axis(tickCount=4, grid=False)
     x = alt.X("x:Q", title=titles[0], scale=scale, axis=axis)
     y = alt.Y("y:Q", title=titles[1], scale=scale, axis=axis)
-    colours = [COLORS[0] if k in (_AS, _FOR) else COLORS[1] for k in kinds]
+    colors = [COLORS[0] if k in (_AS, _FOR) else COLORS[1] for k in kinds]
     shapes = ["circle" if k in (_AS, _FOR) else "diamond" for k in kinds]
     legend = alt.Legend(title=None, orient="top", direction="horizontal")
     values = [{"x": row.x, "y": row.y, "kind": row.kind} for row in rows.itertuples()]
@@ -85,12 +95,44 @@ def _panel(alt: Any, name: str, rows: pd.DataFrame, kinds: list[str], published:
     drawn = marks.encode(
         x=x,
         y=y,
-        color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=colours), legend=legend),
+        color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=colors), legend=legend),
         shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=legend),
     )
     ends = alt.InlineData(values=[{"x": low, "y": low}, {"x": high, "y": high}])
     line = alt.Chart(ends).mark_line(color=INK, strokeWidth=1, strokeDash=[4, 3], opacity=0.6)
     return (line.encode(x=x, y=y) + drawn).properties(title=name, width=SIZE, height=SIZE)
+
+
+def replicated(every: Sequence[Checked]) -> Chart:
+    """A bar for each paper: how many of its claims have which verdict."""
+    import altair as alt
+
+    rows = [
+        {"paper": short_name(checked), "verdict": verdict, "claims": number, "place": place}
+        for checked in every
+        for place, (verdict, number) in enumerate(checked.counts.items())
+        if number
+    ]
+    names = [short_name(checked) for checked in every]
+    y = alt.Y("paper:N", sort=names, title=None, axis=alt.Axis(grid=False))
+    color = alt.Color(
+        "verdict:N",
+        scale=alt.Scale(domain=list(MARKS), range=[_COLORS[verdict] for verdict in MARKS]),
+        legend=alt.Legend(title=None, orient="top", columns=2),
+    )
+    x = alt.X("claims:Q", title="claims", axis=alt.Axis(tickMinStep=1, grid=False))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=y, order="place:Q")
+    bars: Any = base.mark_bar(stroke=INK, strokeWidth=0.5).encode(x=x, color=color)
+    drawn = bars.properties(width=420, height=_ROW * len(names))
+    reading = "; ".join(f"{short_name(checked)}: {counts(checked)}" for checked in every)
+    return Chart.from_altair(drawn, "replicated", "Claims of each paper, by verdict", reading)
+
+
+def short_name(checked: Checked) -> str:
+    """Last names of the authors, and the year."""
+    last = [name.split()[-1] for name in re.split(", | and ", checked.paper.authors)]
+    names = " & ".join(last) if len(last) < 3 else f"{last[0]} et al."
+    return f"{names} {checked.paper.name.rpartition('-')[2]}"
 
 
 def _ends(values: list[float]) -> tuple[float, float]:

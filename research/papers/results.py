@@ -76,22 +76,37 @@ class PaperResults:
             Missing: no cell is finished.
         """
         folder = Path(folder)
-        read = read_studies(folder, SUMMARY)
-        if read is None:
+        folders = studies_in(folder)
+        studies = [open_study(path, every=True) for path in folders]
+        parts = {(key, part_of(study.name)): None for study in studies for key in study.done}
+        if not parts:
             raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
-        results = cls(*read)
+        joined = open_study(*folders, every=True)
+        cells = pd.DataFrame([*parts], columns=["cell", "part"]).merge(joined.cells, on="cell")
+        tables = {name: joined.table(name, []) for name in KEPT if name in joined.tables}
+        if (file := folder / f"{POINTS}.parquet").exists():
+            tables[POINTS] = read_points(file)
+        if (file := folder / CORPORA).exists():
+            tables[CORPORA] = pd.read_csv(file, dtype={"fingerprint": str})
+        planned: dict[str, set[str]] = {}
+        for study in studies:
+            planned.setdefault(part_of(study.name), set()).update(study.cells["cell"])
+        finished = set(joined.done)
+        results = cls(
+            cells.drop(columns=["status", "error"]),
+            joined.summary([])[SUMMARY],
+            tables,
+            {part: len(keys - finished) for part, keys in planned.items() if keys - finished},
+            {part_of(study.name): study.question or "" for study in reversed(studies)},
+        )
         results.probes_folder = folder / "probes"
         return results
 
     @cached_property
     def probes(self) -> PaperResults | None:
         """Results of probes, in the folder `probes` beside these; None without any."""
-        if (
-            self.probes_folder is None
-            or (read := read_studies(self.probes_folder, SUMMARY)) is None
-        ):
-            return None
-        return PaperResults(*read)
+        folder = self.probes_folder
+        return None if folder is None or not any(finished_in(folder)) else PaperResults.open(folder)
 
     def of_corpora(self, corpora: Collection[str]) -> PaperResults:
         """The results on some corpora alone, with `unfinished` and `questions` of all."""
@@ -127,18 +142,15 @@ class PaperResults:
 
     def select(self, **where: Any) -> pd.DataFrame:
         """The cells of a configuration: rows of `cells`, each cell once, by seed."""
-        key = tuple((column, _hashable(value)) for column, value in where.items())
+        key = tuple((column, _several(option)) for column, option in where.items())
         if key not in self._selected:
             chosen = np.ones(len(self.cells), dtype=bool)
-            for column, option in key:
-                values = option if isinstance(option, tuple) else (option,)
-                if column in self.cells:
-                    fits = [equal(self.cells[column], value) for value in values]
-                    chosen &= np.any(fits, axis=0)
-                else:
-                    chosen &= None in values
-            cells = self.cells.loc[chosen, ["cell", "seed"]].drop_duplicates("cell")
-            self._selected[key] = self.cells.loc[cells.sort_values("seed", kind="stable").index]
+            for column, values in key:
+                chosen &= (
+                    _among(self.cells[column], values) if column in self.cells else None in values
+                )
+            cells = self.cells[chosen].drop_duplicates("cell")
+            self._selected[key] = cells.sort_values("seed", kind="stable")
         return self._selected[key]
 
     def corpora(self, **where: Any) -> list[str]:
@@ -190,7 +202,7 @@ class PaperResults:
             return None
         cell = chosen.iloc[0]
         for name in DESCRIBED_BY:
-            table = table[equal(table[name], cell.get(name))]
+            table = table[_among(table[name], (cell.get(name),))]
         if table.empty:
             return None
         return SeedMean.of([float(table.iloc[0][column])], [str(cell["cell"])])
@@ -209,11 +221,16 @@ class PaperResults:
         return [str(row) for row in rows.loc[chosen, "row"].unique()]
 
 
-def equal(column: pd.Series, value: Any) -> np.ndarray:
-    """Where a column has a value; None and NaN are where it has none."""
-    missing = value is None or value != value
-    matches = column.isna() if missing else (column == value).fillna(False)
-    return matches.to_numpy(dtype=bool)
+def _several(option: Any) -> tuple[Any, ...]:
+    """The values that an option of `select` allows."""
+    several = isinstance(option, Collection) and not isinstance(option, str)
+    return tuple(option) if several else (option,)
+
+
+def _among(column: pd.Series, values: tuple[Any, ...]) -> pd.Series:
+    """Where a column has one of some values; None and NaN are where it has none."""
+    known = [value for value in values if not pd.isna(value)]
+    return column.isin(known) | (column.isna() & (len(known) < len(values)))
 
 
 def _refuse_mixtures(chosen: pd.DataFrame, where: Mapping[str, Any]) -> None:
@@ -234,12 +251,6 @@ _NOT_OPTIONS = [
 ]
 
 
-def _hashable(option: Any) -> Hashable:
-    """A value as it is, a collection as a tuple."""
-    several = isinstance(option, Collection) and not isinstance(option, str)
-    return tuple(option) if several else option
-
-
 POINTS = "delta_js_points"
 """The table of points of scatter plots, which `research.papers.packing` thins."""
 CORPORA = "corpora.csv"
@@ -248,7 +259,6 @@ DESCRIBED_BY = ("fingerprint", "tokenizer", "min_df", "max_vocabulary")
 """Columns of cells that decide what a row of it describes."""
 KEPT = ("single_token_tokens",)
 """Tables of single documents that figures draw, packed for the parts in `Paper.kept`."""
-Frames = dict[str, pd.DataFrame]
 
 
 def read_points(path: Path) -> pd.DataFrame:
@@ -296,58 +306,3 @@ def part_of(name: str) -> str:
     'layers'
     """
     return name.rpartition(".")[2]
-
-
-def read_studies(
-    folder: Path, columns: list[str]
-) -> tuple[pd.DataFrame, pd.DataFrame, Frames, dict[str, int], dict[str, str]] | None:
-    """The parts of a `PaperResults`, in its order; None if no cell of the folder is finished.
-
-    `columns` are those of the summary.
-    """
-    cells, summaries = [], []
-    planned: dict[str, set[str]] = {}
-    questions: dict[str, str] = {}
-    tables: dict[str, list[pd.DataFrame]] = {}
-    for path in studies_in(folder):
-        study = open_study(path, every=True)
-        part, table = part_of(study.name), study.cells
-        planned.setdefault(part, set()).update(table["cell"])
-        questions.setdefault(part, study.question or "")
-        if "status" not in table or not (table["status"] == "done").any():
-            continue
-        done = table[table["status"] == "done"].drop(columns=["status", "error"])
-        cells.append(done.assign(part=part))
-        summaries.append(study.summary([])[columns])
-        for name in KEPT:
-            if name in study.tables:
-                rows, earlier = study.table(name, []), tables.setdefault(name, [])
-                known = {key for other in earlier for key in other["cell"].unique()}
-                if known & set(rows["cell"].unique()):
-                    rows = rows[~rows["cell"].isin(known)]
-                earlier.append(rows)
-    if (folder / f"{POINTS}.parquet").exists():
-        tables[POINTS] = [read_points(folder / f"{POINTS}.parquet")]
-    if (folder / CORPORA).exists():
-        tables[CORPORA] = [pd.read_csv(folder / CORPORA, dtype={"fingerprint": str})]
-    if not cells:
-        return None
-    finished = {key for frame in cells for key in frame["cell"]}
-    unfinished = {p: len(keys - finished) for p, keys in planned.items() if keys - finished}
-    known_columns = [frame.dropna(axis="columns", how="all") for frame in cells]
-    return (
-        _together(known_columns).drop_duplicates(["cell", "part"]),
-        _together(summaries),
-        {name: _together(parts) for name, parts in tables.items()},
-        unfinished,
-        questions,
-    )
-
-
-def _together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames below each other, categories as plain objects."""
-    plain = []
-    for frame in frames:
-        text = {str(c): "object" for c in frame if isinstance(frame[c].dtype, pd.CategoricalDtype)}
-        plain.append(frame.astype(text))
-    return pd.concat(plain, ignore_index=True)

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from research.papers.paper import Paper, unknown
+from research.papers.paper import Paper, refuse_others, unknown
 from research.papers.probing import PROBES
-from research.papers.registry import refuse_others
 from research.papers.results import finished_in, part_of
 from research.papers.words import as_json
 from verax import Corpus, StudyResults, VeraxError
@@ -104,19 +103,6 @@ class VerifiedCell:
         """Whether the verdict is the expected one, or a better one."""
         return self.verdict == EQUAL or self.verdict == self.expected
 
-    def to_dict(self) -> dict[str, Any]:
-        """The cell as JSON has it."""
-        return {
-            "cell": self.key,
-            "part": self.part,
-            "model": self.label,
-            "verdict": self.verdict,
-            "expected": self.expected,
-            "numbers": self.numbers,
-            "differences": [asdict(difference) for difference in self.differences],
-            "error": self.error or None,
-        }
-
 
 @dataclass(frozen=True)
 class Verified:
@@ -132,34 +118,23 @@ class Verified:
         verdicts = [cell.verdict for cell in self.cells]
         return {v: verdicts.count(v) for v in (EQUAL, WITHIN, DIFFERS, NOT_RUN)}
 
-    def to_dict(self) -> dict[str, Any]:
-        """The paper, counts, and each cell."""
-        cells = [cell.to_dict() for cell in self.cells]
-        return {"paper": self.paper, "stored": self.stored, "counts": self.counts, "cells": cells}
-
     def to_json(self) -> str:
         """What `verify --json` prints."""
-        return as_json(self.to_dict())
-
-
-@dataclass(frozen=True)
-class StoredCell:
-    """A finished cell of a folder, with the facts of its manifest."""
-
-    cell: Cell
-    part: str
-    facts: Mapping[str, Any]
-    study: StudyResults = field(repr=False)
-
-    @property
-    def model(self) -> str:
-        """A key of all but the seed."""
-        return replace(self.cell, seed=0).key
-
-    @property
-    def numbers(self) -> Numbers:
-        """All of its summary, and its scores on the test split."""
-        return numbers_of(self.study.summary_of(self.cell.key), self.facts)
+        cells = [
+            {
+                "cell": cell.key,
+                "part": cell.part,
+                "model": cell.label,
+                "verdict": cell.verdict,
+                "expected": cell.expected,
+                "numbers": cell.numbers,
+                "differences": [asdict(difference) for difference in cell.differences],
+                "error": cell.error or None,
+            }
+            for cell in self.cells
+        ]
+        about = {"paper": self.paper, "stored": self.stored, "counts": self.counts}
+        return as_json({**about, "cells": cells})
 
 
 def verify_paper(
@@ -193,48 +168,39 @@ def verify_paper(
     Raises:
         VeraxError: a key is unknown, or a corpus or a file of vectors is not at hand.
     """
+    stored: dict[str, StudyResults] = {}
     for place in (Path(folder), Path(folder) / PROBES):
         refuse_others(paper, place)
-    stored = stored_cells(folder)
+        for study, key in finished_in(place):
+            stored.setdefault(key, study)
     if not stored:
         raise VeraxError(
             f"{folder} holds no finished cell: run the paper, or name its results",
             code="result.unfinished",
         )
     chosen = _chosen(_of_parts(stored, parts), cells, sample, seed)
-    runnable = _with_vectors([stored[key].cell for key in chosen], vectors)
+    runnable = _with_vectors([stored[key].cell(key) for key in chosen], vectors)
     corpora: dict[str, Corpus] = {}
     for cell in runnable.values():  # before any is trained
         if _reading(cell) not in corpora:
             corpora[_reading(cell)] = cell.load_corpus(trusted=True)
+    models = {key: replace(study.cell(key), seed=0).key for key, study in stored.items()}
     done = []
     for key in chosen:
-        own = stored[key]
-        seeds = [c for c in stored.values() if c.model == own.model and c is not own]
-        done.append(_verified(own, runnable[key], corpora[_reading(runnable[key])], device, seeds))
+        siblings = [one for one in stored if models[one] == models[key] and one != key]
+        seeds = [_numbers(stored[one], one) for one in siblings]
+        done.append(_verified(stored[key], runnable[key], corpora, device, seeds))
         watch(done[-1])
     return Verified(paper.name, done, len(stored))
 
 
-def stored_cells(folder: str | Path) -> dict[str, StoredCell]:
-    """Key → each finished cell of a folder's studies and probes, by key."""
-    found: dict[str, StoredCell] = {}
-    for place in (Path(folder), Path(folder) / PROBES):
-        for study, key in finished_in(place):
-            own = StoredCell(study.cell(key), part_of(study.name), study.facts(key), study)
-            found.setdefault(key, own)
-    return dict(sorted(found.items()))
-
-
-def _of_parts(stored: Mapping[str, StoredCell], parts: Iterable[str] | None) -> list[str]:
-    if parts is None:
-        return list(stored)
-    known = sorted({cell.part for cell in stored.values()})
-    names = list(parts)
-    for name in names:
-        if name not in known:
-            raise unknown("part with a finished cell", name, known)
-    return [key for key, cell in stored.items() if cell.part in names]
+def _of_parts(stored: Mapping[str, StudyResults], parts: Iterable[str] | None) -> list[str]:
+    """The keys of all stored cells, or of those of some parts, sorted."""
+    part_by_key = {key: part_of(stored[key].name) for key in sorted(stored)}
+    names = set(part_by_key.values()) if parts is None else set(parts)
+    for name in sorted(names - set(part_by_key.values())):
+        raise unknown("part with a finished cell", name, sorted(set(part_by_key.values())))
+    return [key for key, part in part_by_key.items() if part in names]
 
 
 def _chosen(among: Sequence[str], keys: Iterable[str] | None, sample: int, seed: int) -> list[str]:
@@ -294,28 +260,29 @@ def _reading(cell: Cell) -> str:
 
 
 def _verified(
-    stored: StoredCell, cell: Cell, corpus: Corpus, device: str, seeds: Sequence[StoredCell]
+    study: StudyResults,
+    cell: Cell,
+    corpora: Mapping[str, Corpus],
+    device: str,
+    seeds: Sequence[Numbers],
 ) -> VerifiedCell:
+    """Train a cell again and compare its numbers; `seeds` are those of its model's other seeds."""
+    part, label, facts = part_of(study.name), label_of(cell), study.facts(cell.key)
+    corpus = corpora[_reading(cell)]
     try:
-        tables, facts = cell.run(corpus, device=device, max_tokens=stored.facts.get("max_tokens"))
+        tables, now = cell.run(corpus, device=device, max_tokens=facts.get("max_tokens"))
     except VeraxError as error:
-        return VerifiedCell(cell.key, stored.part, label_of(stored.cell), False, error=str(error))
-    return compared(stored, tables["summary"], facts, seeds)
+        return VerifiedCell(cell.key, part, label, False, error=str(error))
+    is_exact = not (facts.get("gpu") and cell.model.get("encoder") in INEXACT)
+    before = _numbers(study, cell.key)
+    differences = differences_of(before, numbers_of(tables["summary"], now), seeds)
+    same = kind(facts) == kind(now)
+    return VerifiedCell(cell.key, part, label, same, is_exact, len(before), differences)
 
 
-def compared(
-    stored: StoredCell,
-    summary: pd.DataFrame,
-    facts: Mapping[str, Any],
-    seeds: Sequence[StoredCell] = (),
-) -> VerifiedCell:
-    """The verdict on a cell that was trained again; `seeds` are the others of its model."""
-    key, label = stored.cell.key, label_of(stored.cell)
-    is_exact = not (stored.facts.get("gpu") and stored.cell.model.get("encoder") in INEXACT)
-    before, after = stored.numbers, numbers_of(summary, facts)
-    differences = differences_of(before, after, [other.numbers for other in seeds])
-    same = kind(stored.facts) == kind(facts)
-    return VerifiedCell(key, stored.part, label, same, is_exact, len(before), differences)
+def _numbers(study: StudyResults, key: str) -> Numbers:
+    """All of a stored cell's summary, and its scores on the test split."""
+    return numbers_of(study.summary_of(key), study.facts(key))
 
 
 def label_of(cell: Cell) -> str:

@@ -20,7 +20,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -246,14 +246,12 @@ class Columns:
     others    kinds that other columns may be of
     key       columns whose values together come once
     least     rows there are at least
-    optional  name → kind, of columns that may be there
     """
 
     required: Mapping[str, str]
     others: Collection[str] = (TEXT, TEXT + OR_NONE, WHOLE, NUMBER, FLAG)
     key: Sequence[str] = ()
     least: int = 0
-    optional: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, key: Sequence[str] = (), least: int = 0, **kinds: str) -> Columns:
@@ -277,9 +275,7 @@ class Columns:
                 raise SchemaError(f"{where} has no column {name!r}")
             _check_column(table[name], (kind,), f"{where}: column {name!r}")
         for name in names:
-            if name in self.optional:
-                _check_column(table[name], (self.optional[name],), f"{where}: column {name!r}")
-            elif name not in self.required:
+            if name not in self.required:
                 _check_column(table[name], self.others, f"{where}: column {name!r}")
         if len(table) < self.least:
             raise SchemaError(f"{where} has {len(table):,} rows: expected {self.least} or more")

@@ -11,11 +11,17 @@ import pytest
 from refused import refusal
 
 import verax
+from support.internals import ADVERSARY_MODELS
 from verax.cli import main
 from verax.studies import load_adversaries
-from verax.studies.adversary_scores import control_title
 
-MAKING = "verax.studies.adversary_models"
+TITLES = {
+    "mlp-uniform": "mlp, uniform",
+    "mlp-own": "mlp, own",
+    "mlp-guided-by-base": "mlp, guided by base",
+    "mlp-guided-by-adversary": "mlp, guided by adversary",
+}
+"""Controls as they are printed, where that is not their name."""
 QUICK = ["--epochs", "2", "--device", "cpu"]
 
 
@@ -35,19 +41,9 @@ def base(models: Path, alone: None) -> str:
     return str(models / "seed0")
 
 
-def never(*given: object, **options: object) -> None:
-    raise AssertionError("a model was trained")
-
-
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("train", "train_adversary", "train_guided"):
-        monkeypatch.setattr(f"{MAKING}.{name}", never)
-
-
 @pytest.mark.slow
 def test_prints_every_part_and_writes_every_number(
-    models: Path, base: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    models: Path, base: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     command = ["adversary", base, "--lams", "0,1", "--seeds", "1,2", *QUICK, "--out", "out/"]
     command += ["--others", str(models / "seed1"), "--retrain", "5"]
@@ -93,7 +89,7 @@ def test_prints_every_part_and_writes_every_number(
     assert any(line.startswith(f"{words} {yard['mean']:.3f} [") for line in lines)
     assert any(line.startswith(f"λ {found.chosen().lam:g} against it: JSD ") for line in lines)
     for name, row in scores.iterrows():
-        start = f"{control_title(str(name))} {percent(row['f1'])} {percent(row['accuracy'])} "
+        start = f"{TITLES.get(str(name), name)} {percent(row['f1'])} {percent(row['accuracy'])} "
         assert any(line.startswith(start) for line in lines)
     assert "95% intervals, over seeds" in out
     assert lines[-2:] == ["saved in out/", "to look at: out/report.html"]
@@ -103,8 +99,7 @@ def test_prints_every_part_and_writes_every_number(
     assert (manifest["retrain"], manifest["base"]["name"]) == ([5], Path(base).name)
     assert manifest["others"] == [{"name": "seed1", "seed": 1}]
 
-    for name in ("train", "train_adversary", "train_guided"):  # all is kept by now
-        monkeypatch.setattr(f"{MAKING}.{name}", never)
+    request.getfixturevalue("no_training")  # all is kept by now
     assert main([*command, "--overwrite"]) == 0
     assert capsys.readouterr().out == out
 
@@ -170,7 +165,7 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
 
     command = ["adversary", base, "--lams", "0.5", *QUICK, "--out", "out"]
     with monkeypatch.context() as patched:
-        patched.setattr(f"{MAKING}.train", stopped)
+        patched.setattr(f"{ADVERSARY_MODELS}.train", stopped)
         assert main(command) == 130
     assert "nothing was written to out; out.models keeps what was" in capsys.readouterr().err
     assert sorted(p.name for p in Path().iterdir()) == ["out.models"]

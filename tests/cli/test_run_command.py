@@ -17,7 +17,7 @@ from forked_workers import forked_workers
 from support.internals import Event
 from support.internals import running_run as running
 from verax.cli import main
-from verax.studies import DIVERGED, Failed, Finished, Hardware, Job
+from verax.studies import DIVERGED, Failed, Finished, Hardware, Job, Store
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -119,10 +119,7 @@ def printed(
 
 
 def cells(folder: str = "mine") -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads(Path(folder, "resolved.json").read_text())[
-        "cells"
-    ]
-    return found
+    return dict(Store.open(folder).resolved()["cells"])
 
 
 def test_a_dry_run_shows_the_cells_and_touches_nothing(

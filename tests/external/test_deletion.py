@@ -21,7 +21,6 @@ from support.internals import (
     Models,
     WordTrace,
     best_prefix,
-    document_values,
     first_changes,
     part_is_enough,
     prefix_sizes,
@@ -29,9 +28,6 @@ from support.internals import (
     ranked,
 )
 from support.internals import deletion_charts as charts
-from support.internals import (
-    deletion_summarise as summarise,
-)
 from verax import ExternalClassifier, TransformerClassifier
 from verax.exams import default_exams
 from verax.importance import DERIVED, logits_without_sets, logits_without_words, score
@@ -384,24 +380,6 @@ def test_what_was_cut_off_does_not_come_in_where_words_go(make_classifier: Any) 
     left = short.logits_without(trace, torch.tensor([0]), removed)
     assert torch.allclose(left, short.logits(["was far too dull"]), atol=1e-6)
     assert torch.equal(trace.logits, short.trace([*trace.batch.texts]).logits)
-
-
-@pytest.mark.slow
-def test_tables_of_before_there_was_a_lower_bound_are_summarised(verdict: verax.Verdict) -> None:
-    new = {"lower", "exact", "excess_most", "passes"}
-    tables = {
-        name: table[~table["measure"].isin(new)]
-        for name, table in verdict.tables.items()
-        if name != "deletion_sufficient"
-    }
-    before, now = summarise(tables), summarise(verdict.tables)
-    now = now.set_index("measure").loc[before["measure"]].reset_index()
-    pd.testing.assert_frame_equal(before, now[before.columns])
-    ids = {one["measure"].iloc[0] for one in document_values(tables)}
-    assert "deletion.smallest.smallest.upper" in ids
-    assert "deletion.smallest.smallest.lower" not in ids
-    ids = {one["measure"].iloc[0] for one in document_values(verdict.tables)}
-    assert {"deletion.smallest.smallest.lower", "deletion.sufficient.sufficient.upper"} <= ids
 
 
 def test_each_ranking_is_between_both_bounds(verdict: verax.Verdict) -> None:

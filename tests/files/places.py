@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,9 +16,12 @@ from capabilities import NEW, OLD, Capability
 from faults import ERROR, INTERRUPTED, Call, Faults, every_path, is_temporary, temporary, tree
 
 from support.storage import start_again
+from verax.studies import Store
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """A folder in memory, where there is such a filesystem: thousands of files are written."""
+PLAN = "resolved.json"
+"""Written twice in a run, because it has the configurations of cells that are not finished."""
 MANY = 35
 """Calls from which on an error and Ctrl-C are tried in turn, as in all commands, not both."""
 
@@ -108,7 +112,12 @@ class Place:
             known = {**self.old, **self.new}
             told.opens(folder)
             whole = all(
-                name in known and (not same_run or data in (self.old.get(name), self.new.get(name)))
+                name in known
+                and (
+                    not same_run
+                    or data in (self.old.get(name), self.new.get(name))
+                    or (Path(name).name == PLAN and self._is_plan(folder / name, name))
+                )
                 for name, data in found.items()
             )
             self._found_whole += [found] * whole
@@ -119,6 +128,12 @@ class Place:
             told.opens(folder)
             return True
         return found == new
+
+    def _is_plan(self, file: Path, name: str) -> bool:
+        """Whether a plan is of the cells of old or new, some of which may not be finished yet."""
+        Store.open(file.parent).resolved()  # compares its checksum
+        known = (some[name] for some in (self.old, self.new) if name in some)
+        return _planned(file.read_bytes()) in map(_planned, known)
 
     def check_killed(self) -> None:
         """Kill -9 before any call leaves old or new, and the next run sweeps what it left."""
@@ -156,6 +171,11 @@ class Place:
 def _left(folder: Path) -> list[str]:
     """What a writer left, but for the empty folders in which stores write."""
     return [name for name in temporary(folder) if not name.endswith(".scratch")]
+
+
+def _planned(plan: bytes) -> list[str]:
+    """The keys of a plan's cells."""
+    return list(json.loads(plan)["cells"])
 
 
 def _kind(name: str) -> str:

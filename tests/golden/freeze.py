@@ -3,8 +3,8 @@
     python tests/golden/freeze.py --first
 
 The first freeze stays: a number that changes on purpose gets a row in `changes.csv`. The script
-therefore replaces existing numbers only with `--first`. Models are trained if they are missing; to
-train them again, remove `models/`.
+therefore replaces existing numbers only with `--first`; without it, it adds `encoded.json` where
+that is missing. Models are trained if they are missing; to train them again, remove `models/`.
 
 Every number is also computed by processes restricted to older CPU instructions, which decides how
 it is compared on other machines: as a decision (whole numbers that stay the same), as float64 (ten
@@ -70,6 +70,9 @@ def main() -> None:
         write_numbers(Path(options.again))
         return
     if golden.NUMBERS.exists() and not options.first:
+        if not (golden.FOLDER / "encoded.json").exists():
+            write_json("encoded", golden.encoded())
+            return
         sys.exit(
             f"{golden.NUMBERS} is there: give changed numbers a row in changes.csv, or --first"
         )
@@ -93,9 +96,9 @@ def main() -> None:
             sys.stdout.write(f"{name}: {len(rows):,} rows ({counts})\n")
     others["environment"] = golden.environment()
     others["papers"] = {n: s for p in golden.PAPERS for n, s in golden.paper_sums(p).items()}
+    others["encoded"] = golden.encoded()
     for name, value in others.items():
-        text = json.dumps(value, ensure_ascii=False, indent=0)
-        (golden.FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        write_json(name, value)
 
 
 def write_numbers(folder: Path) -> dict[str, Any]:
@@ -111,6 +114,12 @@ def write_numbers(folder: Path) -> dict[str, Any]:
         rows, keys = golden.study_rows(Path(study) / "study")
     write(folder / "study.parquet", rows)
     return {"exact": {**golden.exact(), **keys}}
+
+
+def write_json(name: str, value: dict[str, Any]) -> None:
+    """Write values that are compared exactly."""
+    text = json.dumps(value, ensure_ascii=False, indent=0)
+    (golden.FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def write(path: Path, rows: pd.DataFrame) -> None:

@@ -331,21 +331,31 @@ def _applied(model: Any, names: list[str], own: bool) -> dict[str, str]:
     return reasons
 
 
-def weight_rows(name: str) -> pd.DataFrame:
-    """Return all weights of an option set before and after one epoch, and the history."""
+def set_of(name: str) -> tuple[verax.Corpus, dict[str, Any]]:
+    """Return the corpus of an option set, and the options of its model and training."""
     options = dict(SETS[name])
     read = corpus(options.pop("classes", 2), marked=False)
     if options.get("tokenizer") != "as-written":
         options["max_length"] = LONGEST
-    options = {"hidden_size": 6, "embedding_size": 6, "epochs": 1, **options}
+    return read, {"hidden_size": 6, "embedding_size": 6, "epochs": 1, **options}
+
+
+def untrained_model(read: verax.Corpus, options: Mapping[str, Any]) -> Any:
+    """Return the model that training begins with."""
+    of_model, of_training = divide(options, ModelOptions, TrainingOptions)
+    with shown(False) as display:
+        return prepare(
+            read, ModelOptions(**of_model), TrainingOptions(**of_training),
+            seed=5, device=torch.device("cpu"), display=display,
+        ).model  # fmt: skip
+
+
+def weight_rows(name: str) -> pd.DataFrame:
+    """Return all weights of an option set before and after one epoch, and the history."""
+    read, options = set_of(name)
     parts = []
     with one_thread():
-        of_model, of_training = divide(options, ModelOptions, TrainingOptions)
-        with shown(False) as display:
-            untrained = prepare(
-                read, ModelOptions(**of_model), TrainingOptions(**of_training),
-                seed=5, device=torch.device("cpu"), display=display,
-            ).model  # fmt: skip
+        untrained = untrained_model(read, options)
         trained = verax.train(read, seed=5, device="cpu", progress=False, **options)
     for when, model in (("initial", untrained), ("trained", trained)):
         for parameter, value in model.state_dict().items():
@@ -440,6 +450,24 @@ def exact() -> dict[str, Any]:
     return found
 
 
+def encoded() -> dict[str, Any]:
+    """Return tokens, spans and encoded ids of the test documents for each option set."""
+    found: dict[str, Any] = {}
+    for name in SETS:
+        read, options = set_of(name)
+        texts = untrained_model(read, options).read(read.test)
+        found[f"encoded/{name}"] = _lines(texts.tokens)
+        if texts.sentences is not None:
+            found[f"sentences/{name}"] = _lines(texts.sentences)
+        found[f"tokens/{name}"] = [" ".join(words) for words in read.test.tokens]
+        found[f"spans/{name}"] = _lines(rows.ravel() for rows in read.test.places)
+    return found
+
+
+def _lines(rows: Iterable[Any]) -> list[str]:
+    return [" ".join(map(str, row.tolist())) for row in rows]
+
+
 # papers
 
 
@@ -532,6 +560,7 @@ def environment() -> dict[str, str]:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "machine": platform.machine(),
         "arithmetic": _arithmetic(),
+        "dot_products": _dot_products(),
         **{name: version(name) for name in ("numpy", "scipy", "pandas", "transformers")},
     }
 
@@ -547,6 +576,13 @@ def _arithmetic() -> str:
     numpy_bits = [a @ a.T, np.exp(a).sum(0), np.log(a * a).mean(), np.sqrt(a * a).sum()]
     bits = torch_bits + b"".join(np.asarray(one).tobytes() for one in numpy_bits)
     return hashlib.sha256(bits).hexdigest()[:16]
+
+
+def _dot_products() -> str:
+    """Return a hash of sums of products, whose order OpenBLAS chooses by CPU or by its settings."""
+    x, y = (np.sin(np.arange(1, 2001) * step) for step in (0.37, 0.11))
+    found = np.array([x[:many] @ y[:many] for many in range(1, 2000, 13)])
+    return hashlib.sha256(found.tobytes()).hexdigest()[:16]
 
 
 def same_machine() -> bool:

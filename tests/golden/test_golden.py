@@ -57,6 +57,13 @@ def test_tokens_places_and_encoded_texts() -> None:
     assert not lines, "\n".join(line[:400] for line in lines)
 
 
+def test_encoded_texts_of_option_sets() -> None:
+    frozen = golden.frozen_json("encoded")
+    assert {id.split("/")[1] for id in frozen} == set(golden.SETS)
+    lines = golden.json_differences(frozen, golden.encoded())
+    assert not lines, "\n".join(line[:400] for line in lines)
+
+
 @pytest.mark.parametrize("paper", golden.PAPERS)
 def test_results_of_papers(paper: str) -> None:
     frozen = {
@@ -73,6 +80,7 @@ def test_a_change_names_what_is_frozen() -> None:
     files = sorted(path.stem for path in golden.NUMBERS.glob("*.parquet"))
     ids = [id for name in files for id in golden.number_ids(golden.frozen_numbers(name))]
     ids += [*golden.frozen_json("exact"), *golden.frozen_json("papers")]
+    ids += golden.frozen_json("encoded")
     table = golden.changes()
     assert table.columns.tolist() == ["id", "values", "largest", "reason"]
     for change in table.itertuples():

@@ -15,7 +15,7 @@ from test_study_pages import words
 
 import verax.report.charts
 from verax.exams import Verdict
-from verax.exams.bounds import bounds, cut
+from verax.exams.bounds import bounds
 from verax.report import report_page
 from verax.report.notebook import study_html
 from verax.report.report import draw_study
@@ -78,17 +78,6 @@ def test_intervals_are_over_seeds_and_end_where_numbers_do(page: str) -> None:
 )
 def test_how_far_a_number_can_go(measure: str, expected: Any) -> None:
     assert bounds(measure) == expected
-
-
-def test_an_interval_is_around_its_number_and_one_that_is_inside_stays() -> None:
-    mass = "erasure.mass.attention."
-    rows = [(f"{mass}mean", 1.0000001, 0.5, 1.5), (f"{mass}q1", 0.5, 0.4, 0.6)]
-    rows.append((f"{mass}min", 0.5, float("nan"), float("nan")))
-    found = cut(pd.DataFrame(rows, columns=["measure", "value", "low", "high"]))
-    assert found["high"].tolist()[:2] == [1.0000001, 0.6]
-    assert found["low"].tolist()[:2] == [0.5, 0.4]
-    assert found[["low", "high"]].isna().all(axis=1).tolist() == [False, False, True]
-    assert found["cut"].tolist() == [True, False, False]
 
 
 def test_of_one_seed_intervals_are_its_own_over_documents(

@@ -44,6 +44,42 @@ def test_the_interval_of_documents_is_for_one_seed_alone() -> None:
     assert of(0.5, 0.7, interval=(0.0, 1.0)).low != 0.0
 
 
+ENDS = [(0.1, 0.6), (0.3, 0.9), (0.2, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("values", "over", "low", "high"),
+    [
+        ([0.4], DOCUMENTS, 0.1, 0.6),
+        ([0.4, 0.4], DOCUMENTS, 0.1, 0.9),
+        ([0.4, NAN, 0.4 + 1e-12], DOCUMENTS, 0.1, 0.6),
+        ([NAN, NAN], "none", NAN, NAN),
+        ([0.4, 0.5, 0.45], SEEDS, 0.32579, 0.57421),
+        ([0.0, 0.5, 0.4], SEEDS, 0.0, 0.95724),
+        ([1.0000001, 0.5], SEEDS, 0.0, 1.0),
+    ],
+)
+def test_seeds_that_agree_have_the_interval_of_all_documents(
+    values: list[float], over: str, low: float, high: float
+) -> None:
+    number = SeedMean.of_intervals(values, ENDS[: len(values)], (0.0, 1.0))
+    assert number.over == over
+    assert (number.low, number.high) == pytest.approx((low, high), abs=1e-5, nan_ok=True)
+
+
+def test_seeds_that_agree_need_an_interval_each() -> None:
+    number = SeedMean.of_intervals([0.4, 0.4], [(0.1, 0.6), (NAN, NAN)])
+    assert number.over == "none"
+    assert SeedMean.of_intervals([0.4, NAN], [(0.1, 0.6), (NAN, NAN)]).over == DOCUMENTS
+
+
+def test_bounds_do_not_leave_the_number_outside_of_its_interval() -> None:
+    number = SeedMean.of_intervals([1.1, 1.2], ENDS[:2], (0.0, 1.0))
+    assert (number.high, number.value) == (pytest.approx(1.15), pytest.approx(1.15))
+    inside = SeedMean.of_intervals([0.45, 0.55], ENDS[:2], (-9.0, 9.0))
+    assert (inside.low, inside.high) == (of(0.45, 0.55).low, of(0.45, 0.55).high)
+
+
 @pytest.mark.parametrize("interval", [(NAN, NAN), (0.1, NAN), (NAN, 0.9)])
 def test_half_an_interval_is_none(interval: tuple[float, float]) -> None:
     number = of(0.5, interval=interval)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import shutil
@@ -18,11 +19,10 @@ from sklearn.metrics import f1_score
 
 import verax
 from support.errors import raises
+from support.internals import ADVERSARY_MODELS
 from verax.studies import Adversaries, run_adversaries
-from verax.studies.adversary_scores import LAMS
 from verax.training import divergences, train_adversary, train_guided
 
-MAKING = "verax.studies.adversary_models"
 TINY: dict[str, Any] = {"embedding_size": 8, "hidden_size": 8, "lr": 0.05}
 LAMBDAS, SEEDS = [1.0, 0.0], [1, 2]
 ASKED: dict[str, Any] = {
@@ -90,7 +90,7 @@ def interrupted(
 
     folder = tmp_path_factory.mktemp("interrupted")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(f"{MAKING}.train_guided", stopped)
+        patched.setattr(f"{ADVERSARY_MODELS}.train_guided", stopped)
         with pytest.raises(KeyboardInterrupt):
             verax.adversaries(base, corpus, others=others, keep=folder, **ASKED)
     return folder
@@ -201,7 +201,7 @@ def test_what_it_says_of_itself(study: Adversaries, base: Model, corpus: verax.C
     assert manifest["options"] == {"epochs": 3}
     assert manifest["corpus"]["fingerprint"] == corpus.fingerprint
     assert manifest["base"]["training"]["seed"] == 0
-    assert LAMS[0] == 0
+    assert inspect.signature(run_adversaries).parameters["lams"].default[0] == 0
 
 
 def test_folders_are_called_by_their_names(
@@ -352,7 +352,7 @@ def test_options_reach_whom_they_are_for(
             seen[_name].append(options)
             return _call(*given, **options)
 
-        monkeypatch.setattr(f"{MAKING}.{name}", told)
+        monkeypatch.setattr(f"{ADVERSARY_MODELS}.{name}", told)
     run_adversaries(
         base, corpus, [0.5], retrain=[4], epochs=1, lr=0.01, max_tokens=77, device="cpu"
     )
@@ -378,18 +378,18 @@ def test_what_was_finished_before_an_interruption_is_kept_and_not_done_again(
 ) -> None:
     keep = tmp_path / "models"
     shutil.copytree(interrupted, keep)
-    monkeypatch.setattr(f"{MAKING}.train_adversary", never)
-    monkeypatch.setattr(f"{MAKING}.train", never)
+    monkeypatch.setattr(f"{ADVERSARY_MODELS}.train_adversary", never)
+    monkeypatch.setattr(f"{ADVERSARY_MODELS}.train", never)
     settings: dict[str, Any] = {"others": others, "keep": keep, **ASKED}
     found = verax.adversaries(base, corpus, **settings)
     pd.testing.assert_frame_equal(found.instances, study.instances)
     grid = verax.open_grid(keep)
     assert grid.cells["status"].tolist() == ["done"] * 17
-    saved = [key for key in grid.keys if grid.files(key)]
+    saved = [key for key in grid.done if grid.files(key)]
     assert [grid.config(key)["name"] for key in saved] == SAVED
     last = verax.load(keep / "cells" / saved[3] / "model")
     assert (last.record["adversary"]["lam"], last.record["training"]["seed"]) == (1.0, 2)
-    monkeypatch.setattr(f"{MAKING}.train_guided", never)
+    monkeypatch.setattr(f"{ADVERSARY_MODELS}.train_guided", never)
     again = verax.adversaries(base, corpus, **{**settings, "max_tokens": 77})
     pd.testing.assert_frame_equal(again.instances, found.instances)
     for other in (

@@ -18,6 +18,7 @@ from running import LIMIT, soon
 
 import verax
 from support.errors import raises
+from verax.cli import main
 from verax.studies import GridResults
 
 MODULE = """
@@ -87,7 +88,7 @@ def test_tables_values_and_files_are_kept_and_only_new_cells_run(
     first = grid(f"{module}:squares", configs, out)
     again = grid(f"{module}:squares", [*configs, {"n": 4, "log": str(log)}], out)
     assert log.read_text().split() == ["2", "3", "4"]
-    assert again.keys[:2] == first.keys
+    assert again.done[:2] == first.done
     assert again.cells["status"].tolist() == ["done"] * 3
     assert again.cells["sum"].tolist() == [1, 5, 14]
     assert again.cells["device"].unique().tolist() == ["cpu"]
@@ -95,13 +96,13 @@ def test_tables_values_and_files_are_kept_and_only_new_cells_run(
     assert again.tables == ["squares"]
     rows = again.table("squares")
     assert rows.columns.tolist() == ["cell", "i", "square", "kind"]
-    assert rows.groupby("cell").size()[again.keys].tolist() == [2, 3, 4]
-    key = again.keys[1]
+    assert rows.groupby("cell").size()[again.done].tolist() == [2, 3, 4]
+    key = again.done[1]
     assert again.config(key) == configs[1]
     assert again.values(key)["sum"] == 5
     assert again.file(key, "note.txt") == b"n is 3"
     assert again.files(key) == ["note.txt"]
-    assert "torch" in again.metadata(key)["versions"]
+    assert "torch" in again.facts(key)["versions"]
     pd.testing.assert_frame_equal(verax.open_grid(out).cells, again.cells)
     assert repr(verax.open_grid(out)).startswith("GridResults(made_up_function.py:squares: 3 done")
 
@@ -126,16 +127,16 @@ def test_a_failing_function_stops_no_other_cell_and_is_tried_again_on_request(
 
 
 def test_the_key_is_made_of_name_version_and_configuration(module: Path, tmp_path: Path) -> None:
-    [two] = grid(f"{module}:squares", [{"n": 2}, {"n": 2}], tmp_path / "a").keys
+    [two] = grid(f"{module}:squares", [{"n": 2}, {"n": 2}], tmp_path / "a").done
     module.write_text(MODULE.replace("version = 2", "version = 3"))
     del sys.modules["made_up_function"]
-    [three] = grid(f"{module}:squares", [{"n": 2}], tmp_path / "a").keys
+    [three] = grid(f"{module}:squares", [{"n": 2}], tmp_path / "a").done
     assert two != three
     elsewhere = tmp_path / "elsewhere" / module.name
     elsewhere.parent.mkdir()
     module.rename(elsewhere)
     del sys.modules["made_up_function"]
-    [moved] = grid(f"{elsewhere}:squares", [{"n": 2}], tmp_path / "b").keys
+    [moved] = grid(f"{elsewhere}:squares", [{"n": 2}], tmp_path / "b").done
     assert moved == three
 
 
@@ -172,7 +173,7 @@ def test_inputs_are_named_by_their_content(
     out, configs = tmp_path / "out", [{"n": 0}, {"n": 1}]
     first = grid(reader, configs, out, inputs=inputs)
     assert first.cells["word"].tolist() == ["one", "two"]
-    assert first.values(first.keys[0]) == {
+    assert first.values(first.done[0]) == {
         "word": "one",
         "suffix": ".csv",
         "names": ["a.txt", "inner/b.txt"],
@@ -180,18 +181,18 @@ def test_inputs_are_named_by_their_content(
         "documents": len(inputs["corpus"].test),
     }
     moved = inputs["table"].rename(tmp_path / "moved.csv")
-    assert grid(reader, configs, out, inputs={**inputs, "table": moved}).keys == first.keys
+    assert grid(reader, configs, out, inputs={**inputs, "table": moved}).done == first.done
     assert str(tmp_path) not in (out / "resolved.json").read_text()
     moved.write_text("one three")
-    assert not set(grid(reader, configs, out, inputs={**inputs, "table": moved}).keys) & set(
-        first.keys
+    assert not set(grid(reader, configs, out, inputs={**inputs, "table": moved}).done) & set(
+        first.done
     )
     (tmp_path / "tree" / "a.txt").rename(tmp_path / "tree" / "c.txt")
     changed = grid(reader, configs, out, inputs={**inputs, "table": moved})
     assert changed.cells["status"].tolist() == ["done"] * 2
     corpus = verax.load_corpus("planted", documents=72)
     other = grid(reader, configs, out, inputs={**inputs, "table": moved, "corpus": corpus})
-    assert not set(other.keys) & set(changed.keys)
+    assert not set(other.done) & set(changed.done)
 
 
 @pytest.mark.slow
@@ -280,6 +281,24 @@ def test_what_is_no_grid_is_refused(module: Path, tmp_path: Path) -> None:
         grid(f"{module}:slow", [{"seconds": 0}], out)
     with raises("result.wrong-kind", "verax.open_grid"):
         verax.open_study(out)
+
+
+def test_a_grid_is_opened_by_the_general_command_and_has_no_page(
+    module: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    results = grid(f"{module}:squares", [{"n": 2}, {"n": 3}], out)
+    verax.studies.pack(out, tmp_path / "packed")
+    for folder in (out, tmp_path / "packed"):
+        opened = verax.open(folder)
+        assert isinstance(opened, GridResults)
+        pd.testing.assert_frame_equal(opened.cells, results.cells)
+        pd.testing.assert_frame_equal(
+            opened.table("squares"), results.table("squares"), check_categorical=False
+        )
+        assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 2
+        assert main(["figures", str(folder), "--out", str(tmp_path / "figures")]) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "packed", module.name}
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 
 TABLE = {  # module of verax: names; those of the tests that need them
     "": "api files scratch studies.engines=@ENGINES opening=@OPENING files=@OPENING_FILES "
-    "results=@OPENING_RESULTS",
+    "results=@OPENING_RESULTS studies.adversary_models=@ADVERSARY_MODELS",
     "calibration.calibrate": "run_grid=@RUN_GRID cross_fitted_limits=@CROSS_FITTED_LIMITS",
     "calibration.limits": "cross_fitted_limits LEAST_MODELS=@LEAST_MODELS",  # calibration
     "cli.calibrate": "calibrate_like=@CALIBRATE_LIKE",  # calibration
@@ -50,7 +50,7 @@ TABLE = {  # module of verax: names; those of the tests that need them
     "exams.deletion.proofs.masked": "fewest_bits",  # deletion_proofs
     "exams.deletion.proofs.separable": "fewest",  # deletion_proofs
     "exams.deletion.proofs.shortened": "deletions_within fewest_deletions",  # deletion_proofs
-    "exams.deletion.summary": "document_values part_is_enough ranked summarise=deletion_summarise",
+    "exams.deletion.summary": "part_is_enough ranked",  # deletion, …
     "exams.dispersion.exam": "DispersionExam DispersionOptions spread",  # dispersion_exam
     "exams.dispersion.measures": "REASONS=DISPERSION_REASONS",  # dispersion_exam
     "exams.erasure.exam": "ErasureExam ErasureOptions affine_states",  # erasure_exam, …

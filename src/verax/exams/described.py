@@ -17,7 +17,6 @@ from verax.options import saved_options
 from verax.schema import (
     COUNT,
     NUMBER,
-    OR_NONE,
     SURE,
     TEXT,
     WHOLE,
@@ -249,11 +248,11 @@ _OTHERS = {
         {
             **dict.fromkeys(("id", "label", "decision", "items", "least"), WHOLE),
             **dict.fromkeys(("by_attention", "by_gradient"), WHOLE),
-            **dict.fromkeys(("excess", "jsd", "tau"), NUMBER),
+            **dict.fromkeys(("rank", "excess", "jsd", "tau"), NUMBER),
+            "ranked_by": TEXT,
             **dict.fromkeys(("flips", "everything", "certified"), "true or false"),
         },
         key=("id",),
-        optional={"rank": NUMBER, "ranked_by": TEXT + OR_NONE},
     ),
     "gallery_items": Columns(_ITEMS, others=(NUMBER,), key=("id", "item")),
     "gallery_tokens": Columns(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from verax.errors import VeraxError
+from verax.exams.dispersion.entropy import support_size
 from verax.importance import IMPORTANCES, Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, two_columns
@@ -31,7 +32,7 @@ def correct(labels: Tensor, decided: Tensor) -> Tensor:
 
 def support_measures(trace: Trace) -> dict[str, Tensor]:
     """words, items, support, support_share and correct of each document, (batch,) each."""
-    items, support = trace.mask.sum(-1), ((trace.weights > 0) & trace.mask).sum(-1)
+    items, support = trace.mask.sum(-1), support_size(trace.weights, trace.mask)
     return {
         "words": trace.batch.words.sum(-1),
         "items": items,

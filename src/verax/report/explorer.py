@@ -178,7 +178,7 @@ def _document(
         "flips": bool(row["flips"]),
         "adversary": adversary,
         "surprise": {name: _or_null(row[name]) for name in ("excess", "jsd", "tau")},
-        "ranked_by": row.get("ranked_by") or None,  # an older verdict does not say
+        "ranked_by": row["ranked_by"] or None,
         "marks": runs_of_marks(tokens),
     }
 

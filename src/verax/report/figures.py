@@ -11,7 +11,7 @@ from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.files import refuse_unwritable, write_files
-from verax.opening import open_path
+from verax.opening import open_shown
 from verax.report.charts import Chart, charts_of, charts_of_other
 from verax.studies import StudyResults
 
@@ -32,7 +32,7 @@ def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Cha
         )
     verdicts: dict[str, Verdict] = {}
     for name, run in named.items():
-        result = open_path(run)
+        result = open_shown(run)
         if isinstance(result, Verdict):
             verdicts[name] = result
         elif len(named) > 1:

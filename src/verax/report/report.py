@@ -16,7 +16,7 @@ from verax.errors import VeraxError
 from verax.exams.judgement.model_summary import SEEDS, ModelSummary
 from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
-from verax.opening import Opened, open_path
+from verax.opening import Opened, open_shown
 from verax.report.adversary_parts import adversary_parts
 from verax.report.class_scores import class_part
 from verax.report.comparison_parts import comparison_parts
@@ -86,14 +86,14 @@ def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
             code="option.missing",
         )
     if len(paths) == 1:
-        result = open_path(paths[0])
+        result = open_shown(paths[0])
         return result, _title(result)
     verdicts: dict[str, Verdict] = {}
     for path in paths:
         name, _, folder = str(path).partition("=")
         if not folder or Path(path).exists():
             name, folder = Path(path).name, str(path)
-        opened = open_path(folder)
+        opened = open_shown(folder)
         several = {name: opened} if isinstance(opened, Verdict) else opened
         if not isinstance(several, Mapping):
             raise VeraxError(

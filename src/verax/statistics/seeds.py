@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,8 @@ def describe(values: ArrayLike) -> Description:
     return Description(centre, sd, low, high, len(kept), excluded)
 
 
+_ROUNDING = 1e-9
+"""Values of seeds that differ by no more are equal."""
 SEEDS, DOCUMENTS, BOTH, NONE = "seeds", "documents", "both", "none"
 
 
@@ -114,6 +116,44 @@ class SeedMean:
             over = NONE
         mean, sd = described.mean, described.sd
         return cls(mean, sd, low, high, over, n, tuple(values), tuple(cells))
+
+    @classmethod
+    def of_intervals(
+        cls,
+        values: Sequence[float],
+        intervals: Sequence[tuple[float, float]],
+        bounds: tuple[float, float] = (-math.inf, math.inf),
+        cells: Sequence[str] = (),
+        n: int = 0,
+    ) -> SeedMean:
+        """Return the mean of one number per seed, each with its interval over documents.
+
+        Student's interval needs two seeds whose values differ by more than rounding. Otherwise the
+        interval is over documents, from the lowest end of any seed's to the highest, if all seeds
+        with a value have one.
+
+        Args:
+            values: one value per seed; NaN is left out.
+            intervals: the interval of each value over documents.
+            bounds: the least and the most that the number can be: Student's interval ends there.
+            cells: the keys of their cells.
+            n: documents behind a value.
+
+        >>> number = SeedMean.of_intervals([0.9, 0.9], [(0.8, 0.95), (0.85, 1.0)])
+        >>> number.low, number.high, number.over
+        (0.8, 1.0, 'documents')
+        """
+        number = cls.of(values, cells, n)
+        kept = [ends for value, ends in zip(values, intervals, strict=True) if value == value]
+        valued = present(values)[0]
+        if number.seeds > 1 and np.ptp(valued) > _ROUNDING:
+            low = min(max(number.low, bounds[0]), number.value)
+            high = max(min(number.high, bounds[1]), number.value)
+            return replace(number, low=low, high=high)
+        ends = np.array(kept, dtype=np.float64).reshape(-1, 2)
+        low, high = (ends[:, 0].min(), ends[:, 1].max()) if len(ends) else (math.nan, math.nan)
+        over = NONE if math.isnan(low) or math.isnan(high) else DOCUMENTS
+        return replace(number, low=float(low), high=float(high), over=over)
 
     @property
     def seeds(self) -> int:

@@ -27,10 +27,17 @@ from verax.studies.engines.engine import (
 )
 from verax.studies.engines.local import HereEngine, LocalEngine
 from verax.studies.engines.ray_engine import RayEngine
-from verax.studies.function_grid import GridResults, open_grid, run_grid
+from verax.studies.function_grid import run_grid
 from verax.studies.grid import Cell, Hardware, Study, read_study, shipped_studies
 from verax.studies.running.run import run_studies, run_study
-from verax.studies.store import Store, StudyResults, open_study, pack
+from verax.studies.store import (
+    GridResults,
+    Store,
+    StudyResults,
+    open_grid,
+    open_study,
+    pack,
+)
 from verax.studies.sweep import LAMS, Sweep, load_sweep, run_sweep, sweep_of
 
 __all__ = [

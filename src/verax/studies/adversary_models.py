@@ -52,10 +52,11 @@ from verax.studies.adversary_scores import (
 )
 from verax.studies.adversary_scores import SEED as ANOTHER_SEED
 from verax.studies.function_cell import FunctionCell, FunctionGrid
-from verax.studies.function_grid import GridResults, open_grid, read_grid
+from verax.studies.function_grid import read_grid
 from verax.studies.running.run import hardware_of, refuse_hardware, run_cells, watching
 from verax.studies.running.runner import Runner, Waiting
 from verax.studies.running.watching import Watcher
+from verax.studies.store.results import GridResults, open_grid
 from verax.studies.store.store import Store
 from verax.training.adversary import as_inherited, refuse_uniform, train_adversary
 from verax.training.guided import DEFAULTS as UNENCODED

@@ -1,29 +1,31 @@
-"""One call of a function of a grid: its key, and how a worker makes it."""
+"""One call of a function of a grid: its key, what it reads, and how a worker makes it."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import json
+import os
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
+from verax.files import stamp
 from verax.plugin_files import PluginFile, import_plugins, imported_plugins, resolve
 from verax.progress import Reporting
-from verax.schema import SchemaError, mapping, record, text, whole
 from verax.studies.engines import engine
-from verax.studies.function_inputs import FileInput
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.cell import check_cell as check_study_cell
 from verax.studies.grid.study import Hardware
 
 VALUES = "values.json"
@@ -56,38 +58,65 @@ class FunctionCell:
         )
         return hashlib.sha256(values.encode()).hexdigest()[:16]
 
-    def columns(self) -> dict[str, Any]:
-        """The configuration as one flat row; nested values become JSON."""
-        return dict(self.config)
-
     def to_json(self) -> dict[str, Any]:
         """The cell as it is stored."""
         values = {"function": self.function, "version": self.version, "config": dict(self.config)}
         return {**values, "inputs": dict(self.inputs)} if self.inputs else values
 
 
-_SCHEMA = record({"function": text, "version": whole(1)}, {"inputs": mapping(text)})
-
-
 AnyCell = Cell | FunctionCell
 
 
-def cell_from_json(values: Mapping[str, Any]) -> AnyCell:
-    """The cell of a study or of a function, from what `to_json` returned."""
-    return FunctionCell(**values) if "function" in values else Cell.from_json(values)
+@dataclass(frozen=True)
+class FileInput:
+    """A file or a folder with a hash of its content.
 
+    Attributes:
+        path: where it is on the machine that started the grid.
+        digest: the hash; the names of files in a folder enter it, that of the input does not.
+        content: its files by relative name, for workers on other machines.
+    """
 
-def check_cell(values: Any, where: str, key: str) -> None:
-    """Raise `SchemaError` where values are not those of the cell that has this key."""
-    if not isinstance(values, Mapping) or "function" not in values:
-        check_study_cell(values, where, key)
-        return
-    _SCHEMA(values, where)
-    names = {"function", "version", "config"}
-    if set(values) - {"inputs"} != names or not isinstance(values["config"], dict):
-        raise SchemaError(f"{where} is no function with its configuration")
-    if FunctionCell(**values).key != key:
-        raise SchemaError(f"{where} is of another cell than {key}")
+    path: str
+    digest: str
+    content: Mapping[str, bytes] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], *, send: bool = False) -> FileInput:
+        """Read a file or a folder.
+
+        Args:
+            path: the file or folder.
+            send: whether workers are on other machines, so that they need the content.
+        """
+        place = Path(path).expanduser().absolute()
+        try:
+            content = {n: f.read_bytes() for n, f in _files(place).items()} if send else None
+            return cls(str(place), _digest_of(place), content)
+        except OSError as error:
+            raise VeraxError(
+                f"cannot read {error.filename}: {error.strerror}", code="file.unreadable"
+            ) from error
+
+    @contextmanager
+    def at_hand(self) -> Iterator[Path]:
+        """The path at which a worker finds the content."""
+        place = Path(self.path)
+        if self.content is None:
+            if _digest_of(place) != self.digest:
+                raise VeraxError(
+                    f"{place.name} has changed since the grid was started: run the grid again",
+                    code="file.unreadable",
+                )
+            yield place
+            return
+        with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
+            copy = Path(scratch) / place.name
+            for name, data in self.content.items():
+                file = copy / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            yield copy
 
 
 @dataclass(frozen=True)
@@ -253,3 +282,34 @@ def _plain(value: Any, name: str) -> Any:
             code="plugin.invalid",
         )
     return value
+
+
+def corpus_digest(corpus: Corpus) -> str:
+    """A hash of all documents, with their ids and marked words."""
+    ids = [documents.ids.tolist() for documents in corpus.splits.values()]
+    values = (corpus.fingerprint, corpus.rationales_fingerprint, ids)
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _files(place: Path) -> dict[str, Path]:
+    """The files of a folder by relative name, or a single file, whose name is empty."""
+    if not place.exists():
+        raise VeraxError(f"no such file or folder: {place}", code="file.missing")
+    if not place.is_dir():
+        return {"": place}
+    return {f.relative_to(place).as_posix(): f for f in sorted(place.rglob("*")) if f.is_file()}
+
+
+def _digest_of(place: Path) -> str:
+    files = _files(place).items()
+    return _digest(tuple((name, str(file), *(stamp(file) or ())) for name, file in files))
+
+
+@functools.lru_cache(maxsize=64)
+def _digest(files: tuple[tuple[str | int, ...], ...]) -> str:
+    """The hash of files, computed again when the size or time of one has changed."""
+    total = hashlib.sha256()
+    for name, path, *_ in files:
+        with Path(str(path)).open("rb") as file:
+            total.update(f"{name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()[:16]

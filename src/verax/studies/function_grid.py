@@ -6,26 +6,19 @@ import inspect
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
-
 from verax.corpora.corpus import Corpus
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError
 from verax.options import check
 from verax.plugin_files import function_identity, imported_plugins, resolve
-from verax.studies.function_cell import VALUES, FunctionCell, FunctionGrid
-from verax.studies.function_inputs import FileInput, corpus_digest
+from verax.studies.function_cell import FileInput, FunctionCell, FunctionGrid, corpus_digest
 from verax.studies.grid.study import Hardware
 from verax.studies.running import run as running
 from verax.studies.running.runner import Runner
-from verax.studies.store.archive import open_source
-from verax.studies.store.folders import storage_folder
-from verax.studies.store.store import DAMAGED, DONE, FAILED, MISSING, Source, Store
-from verax.studies.store.tables import frame_of, unlabelled
+from verax.studies.store.results import GridResults, open_grid
+from verax.studies.store.store import Store
 
 
 def run_grid(
@@ -110,153 +103,6 @@ def run_grid(
         runner = Runner(grid, store, watcher, budget=budget, retry_failed=retry_failed)
         running.run_cells(runner, here=here)
     return open_grid(folder, filesystem)
-
-
-def open_grid(folder: str | os.PathLike[str], filesystem: Any = None) -> GridResults:
-    """Open what `run_grid` stored in a folder.
-
-    Args:
-        folder: a path, a URL, or a path in `filesystem`.
-        filesystem: an fsspec or pyarrow filesystem.
-
-    Returns:
-        The cells of the last run.
-    """
-    where = storage_folder(folder, filesystem)
-    source = open_source(where)
-    if "function" not in source.resolved:
-        raise VeraxError(
-            f"{where.shown} holds a study: open it with verax.open_study", code="result.wrong-kind"
-        )
-    return GridResults(source)
-
-
-class GridResults:
-    """What a function returned for each configuration of a grid.
-
-    Attributes:
-        name: the function's name.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._states = {key: source.states[key] for key in source.resolved["cells"]}
-        self.name = str(source.resolved["name"])
-
-    def __repr__(self) -> str:
-        parts = [f"{number:,} {status}" for status, number in self.counts.items()]
-        return f"GridResults({self.name}: {', '.join(parts) or 'no cells'})"
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many cells are done, failed, damaged and missing; only those that occur."""
-        counts = Counter(state.status for state in self._states.values())
-        return {s: counts[s] for s in (DONE, FAILED, DAMAGED, MISSING) if counts[s]}
-
-    @property
-    def left_out(self) -> list[str]:
-        """Tables that cells had before they were packed without them."""
-        return sorted({name for state in self._states.values() for name in state.left_out})
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of finished cells, in the order of the configurations."""
-        return [key for key, state in self._states.items() if state.status == DONE]
-
-    @property
-    def cells(self) -> pd.DataFrame:
-        """One row per cell: key, status, its configuration, its values, and an error.
-
-        Nested values are JSON. A value that has the name of an option is called `value_NAME`.
-        `error` is there if a cell failed.
-        """
-        rows = []
-        for key, state in self._states.items():
-            row: dict[str, Any] = {"key": key, "status": state.status}
-            row |= {n: v for n, v in state.config["config"].items() if n not in row}
-            if state.status == DONE:
-                for name, value in self.values(key).items():
-                    row[f"value_{name}" if name in row else name] = value
-            elif state.failure is not None:
-                row["error"] = state.failure.get("error")
-            rows.append(row)
-        return frame_of(rows) if rows else pd.DataFrame(columns=["key", "status"])
-
-    @property
-    def failures(self) -> dict[str, Mapping[str, Any]]:
-        """The record of each failed cell, by its key: reason, error, traceback."""
-        return {k: s.failure or {} for k, s in self._states.items() if s.status == FAILED}
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of all tables."""
-        return sorted({name for key in self.keys for name in self._states[key].tables})
-
-    def table(self, name: str) -> pd.DataFrame:
-        """The rows of a table of all finished cells; the column `cell` has the key of each.
-
-        Args:
-            name: the name under which the function returned the DataFrame.
-        """
-        if name not in self.tables:
-            known = nearest(name, self.tables) if self.tables else "no finished cell has a table"
-            raise VeraxError(f"unknown table {name!r}: {known}", code="result.unknown-name")
-        keys = [key for key in self.keys if name in self._states[key].tables]
-        parts = []
-        for key in keys:
-            table = unlabelled(self._source.table(key, name))
-            parts.append(table.add_column(0, "cell", pa.repeat(pa.scalar(key), len(table))))
-        try:
-            together = pa.concat_tables(parts, promote_options="permissive")
-        except pa.ArrowException as error:
-            raise VeraxError(
-                f"table {name!r} has columns of different kinds in different cells",
-                code="result.incomparable",
-            ) from error
-        frame: pd.DataFrame = together.unify_dictionaries().to_pandas(ignore_metadata=True)
-        return frame
-
-    def config(self, key: str) -> dict[str, Any]:
-        """The configuration of a cell."""
-        if key not in self._states:
-            raise self._unknown(key)
-        return dict(self._states[key].config["config"])
-
-    def values(self, key: str) -> dict[str, Any]:
-        """What the function returned for a cell, apart from tables and files."""
-        return dict(json.loads(self.file(key, VALUES)))
-
-    def files(self, key: str) -> list[str]:
-        """The names of a cell's files, apart from tables."""
-        self._done(key)
-        names = self._source.files(key)
-        return [name for name in names if name != VALUES and not name.endswith(".parquet")]
-
-    def file(self, key: str, name: str) -> bytes:
-        """The contents of a cell's file."""
-        self._done(key)
-        if name not in self._source.files(key):
-            raise VeraxError(f"cell {key} has no file {name!r}", code="result.unknown-name")
-        return self._source.file(key, name)
-
-    def metadata(self, key: str) -> Mapping[str, Any]:
-        """Versions, commit, device and seconds of a finished cell."""
-        self._done(key)
-        return self._states[key].facts
-
-    def _done(self, key: str) -> None:
-        if key not in self._states:
-            raise self._unknown(key)
-        if (status := self._states[key].status) != DONE:
-            raise VeraxError(
-                f"cell {key} is {status}: run the grid again to have it", code="result.unfinished"
-            )
-
-    def _unknown(self, key: str) -> VeraxError:
-        near = nearest(key, self._states) if self._states else "the grid has no cell"
-        return VeraxError(
-            f"no cell {key!r} in {self._source.shown}: {near}", code="result.unknown-name"
-        )
 
 
 def read_grid(

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.exams.bounds import cut
+from verax.exams.bounds import bounds
 from verax.exams.described import columns_of
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS
-from verax.exams.judgement.phrasing import NOTHING
 from verax.exams.verdict import COLUMNS
 from verax.schema import TEXT, SchemaError
-from verax.statistics.seeds import over_seeds
+from verax.statistics import SeedMean
 from verax.studies.naming import configuration_names
 
 if TYPE_CHECKING:
@@ -61,39 +59,27 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
         by: that column.
 
     Returns:
-        A row a configuration and measure: the mean over seeds with Student's interval over them,
-        inside what the number can be (`cut` says where it was not). An interval over seeds needs
-        two seeds with values that differ by more than rounding: one alone, and seeds that agree,
-        say nothing of chance. There the interval is over documents, from the lowest end of any
-        seed's to the highest, if the seeds have one. `over` says which it is; `n` is documents, a
-        seed.
+        A row per configuration and measure: the mean over seeds with its interval (see
+        `SeedMean.of_intervals`), `over` what that is, and the number of documents per seed; `cut`
+        if Student's interval ended at a bound of the number.
     """
     key = [by, *_KEY]
-    numbers = over_seeds(summary, by=key).rename(columns={"mean": "value"})
-    valued = summary[summary["value"].notna()].groupby(key, sort=False, observed=True)
-    ranges = valued.agg(
-        lowest_end=("low", "min"),
-        highest_end=("high", "max"),
-        least=("value", "min"),
-        most=("value", "max"),
-    )
-    # no end where a seed has no interval
-    told = valued[["low", "high"]].count().eq(valued.size(), axis=0)
-    ranges["lowest_end"] = ranges["lowest_end"].where(told["low"])
-    ranges["highest_end"] = ranges["highest_end"].where(told["high"])
-    ranges = ranges.reset_index()
-    sizes = summary.groupby(key, sort=False, observed=True)["n"].mean().rename("size")
-    numbers = numbers.drop(columns="n").merge(ranges, on=key, how="left")
-    numbers = numbers.merge(sizes.reset_index(), on=key, how="left")
-    numbers["n"] = numbers["size"].round().astype("int64")
-    # one seed has none; that of equal seeds has no width but rounding, which is none
-    varies = (numbers["seeds"] > 1) & (numbers["most"] - numbers["least"] > NOTHING)
-    numbers = cut(numbers)
-    numbers["cut"] &= varies
-    numbers["low"] = numbers["low"].where(varies, numbers["lowest_end"])
-    numbers["high"] = numbers["high"].where(varies, numbers["highest_end"])
-    numbers["over"] = np.where(varies, SEEDS, DOCUMENTS)
-    return numbers
+    of_seed = {"value": "mean", "low": "min", "high": "max", "n": "mean"}
+    each = summary.groupby([*key, "seed"], sort=False, observed=True, dropna=False)
+    seeds = each.agg(of_seed).reset_index()
+    place = seeds.groupby(key, sort=False, observed=True, dropna=False).ngroup().to_numpy()
+    numbers = seeds.loc[~pd.Series(place).duplicated(), key].reset_index(drop=True)
+    means, cut = [], []
+    for measure, (_, rows) in zip(numbers["measure"], seeds.groupby(place), strict=True):
+        least, most = bounds(str(measure))
+        ends = list(zip(rows["low"], rows["high"], strict=True))
+        means.append(SeedMean.of_intervals(rows["value"].tolist(), ends, (least, most)))
+        cut.append(means[-1].over == SEEDS and (means[-1].low <= least or means[-1].high >= most))
+    for name in ("value", "low", "high", "seeds"):
+        numbers[name] = [getattr(mean, name) for mean in means]
+    numbers["n"] = seeds["n"].groupby(place).mean().round().astype("int64").to_numpy()
+    numbers["over"] = [SEEDS if mean.over == SEEDS else DOCUMENTS for mean in means]
+    return numbers.assign(cut=cut)
 
 
 def labelled(results: StudyResults) -> pd.DataFrame:

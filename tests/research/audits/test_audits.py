@@ -374,7 +374,7 @@ class TestRun:
     ) -> None:
         monkeypatch.setattr("research.audits.run.build_model", None)
         again = run_audit(AUDITS["guard"], TINY, grids / "guard", engine="here", device="cpu")
-        assert len(again.keys) == 1
+        assert len(again.done) == 1
 
     def test_missing_packages_are_named(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]

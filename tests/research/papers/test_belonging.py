@@ -8,7 +8,7 @@ import pytest
 from made_up_paper import PAPER
 
 from research.papers import check_paper, paper, run_paper
-from research.papers.registry import refuse_others
+from research.papers.paper import refuse_others
 from research.papers.results import paper_of
 from support.errors import raises
 from verax.studies import Store

@@ -18,7 +18,7 @@ import pytest
 from forked_workers import forked_workers
 from research.__main__ import main
 from research.papers import NAMES, Checked, Claim, Finding, PaperResults, command, paper, papers
-from research.papers.screen import TRIAL
+from research.papers.checking import TRIAL
 from research.papers.verdicts import CANNOT, Part, above
 from verax.statistics import SeedMean
 from verax.studies import Cell, Store, Study
@@ -182,7 +182,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[Path, Study]]:
         found.append({folder: study for study, folder in studies})
         return [SimpleNamespace(counts={"missing": 1}, done=[]) for _ in studies]
 
-    monkeypatch.setattr(command, "run_studies", run_studies)
+    monkeypatch.setattr("research.papers.run.run_studies", run_studies)
     return found
 
 
@@ -215,7 +215,7 @@ def test_failed_cells_are_exit_code_1(
     def run_studies(studies: Sequence[Any], **more: Any) -> list[Any]:
         return [SimpleNamespace(counts=counts, done=[]) for _ in studies]
 
-    monkeypatch.setattr(command, "run_studies", run_studies)
+    monkeypatch.setattr("research.papers.run.run_studies", run_studies)
     assert words in typed(capsys, *["run", "meister-2021", "--parts", "sst"], code=code)
 
 
@@ -225,6 +225,6 @@ def test_an_interruption_says_how_to_continue(
     def run_studies(*given: Any, **more: Any) -> list[Any]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run_studies", run_studies)
+    monkeypatch.setattr("research.papers.run.run_studies", run_studies)
     out = typed(capsys, "run", "jain-wallace-2019", code=130)
     assert "kept in jain-wallace-2019-smoke, the same command continues" in out

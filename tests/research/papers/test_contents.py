@@ -8,7 +8,7 @@ import pytest
 
 from research.__main__ import main
 from research.papers import NAMES, paper, papers
-from research.papers.overview import contents_page
+from research.papers.page import contents_page
 
 RESULTS = Path(__file__).parents[3] / "results"
 

@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from in_process import run_here
 from sklearn.model_selection import train_test_split
 
 from research.__main__ import main
-from research.papers import mimic
+from research.papers import Paper, check_paper, mimic, paper, papers
 from research.papers.mimic import normalise, read_mimic
+from research.papers.paper import OWN_DATA, laid
+from research.papers.run import chosen_parts
 from support.documents import tokens_of
 from support.errors import raises
 from verax.corpora import Corpus, Tokenizer, load_corpus
+from verax.studies import read_study
 
 DIAGNOSES = ["ROW_ID", "SUBJECT_ID", "HADM_ID", "SEQ_NUM", "ICD9_CODE"]
 NOTES = [
@@ -359,3 +363,57 @@ def test_too_few_to_draw_from_is_told(tmp_path: Path) -> None:
     folder = tables(tmp_path, diagnoses(["acute", "acute", "acute", "chronic"]))
     with raises("corpus.too-small"):
         read_mimic("mimic_anemia", folder)
+
+
+# the parts of papers that read these corpora
+
+
+@pytest.fixture
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with both corpora, of notes of 8 to 27 words."""
+    data = tmp_path / "data"
+    for task, classes in mimic.CLASSES.items():
+        codes = diagnoses([classes[i % 3 == 0] for i in range(90)])
+        notes = [note(row[2], "so it is said " * (2 + row[2] % 5) + "now.") for row in codes]
+        folder = tables(tmp_path / f"tables-{task}", codes, notes)
+        assert main(["mimic", task, str(folder), "--out", str(data / task)]) == 0
+    monkeypatch.setenv("VERAX_DATA", str(data))
+    return data
+
+
+OWN_PARTS = [(one, part) for one in papers() for part in one.own_data]
+
+
+@pytest.mark.usefixtures("own_data")
+@pytest.mark.parametrize(("one", "part"), OWN_PARTS, ids=str)
+def test_parts_on_own_data_are_run_where_the_data_are(
+    one: Paper, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = chosen_parts([one], "full")[one][part]
+    for corpus in read_study(study).corpora.values():
+        assert set(corpus.classes) in [set(classes) for classes in mimic.CLASSES.values()]
+    monkeypatch.delenv("VERAX_DATA")
+    assert part not in chosen_parts([one], "full")[one]
+    assert part not in one.studies("full")
+    assert list(chosen_parts([one], "full", [part])[one]) == [part]  # by its name, then an error
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_data")
+def test_a_claim_about_own_data_is_judged(tmp_path: Path) -> None:
+    """Claim 13 of Tutek & Šnajder is on diabetes alone."""
+    tutek = paper("tutek-snajder-2020")
+    study = laid(
+        tutek.studies(OWN_DATA)["mimic_diabetes"],
+        {
+            "models": {"hidden_size": 4, "embedding_size": 4, "attention": "additive"},
+            "training": {"epochs": 1},
+            "seeds": [1],
+        },
+    )
+    study["models"] = study["models"][:1]
+    run_here(study, tmp_path / "ran" / "mimic_diabetes")
+    checked = check_paper(tutek, tmp_path / "ran")
+    (one,) = (one for one in checked.judged if one.claim.id == 13)
+    assert checked.own_corpora == ["mimic_diabetes"]
+    assert sum(part.of for part in one.finding.parts) == 10

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with_probes
 
-from research.common.page import markdown_table as markdown
+from research.markdown import markdown_table as markdown
 from research.papers import Paper, papers
+from research.papers.checking import TRIAL
 from research.papers.exhibits import Exhibit, entry, frame
-from research.papers.page import MOST_ROWS, page, shown
-from research.papers.screen import TRIAL, farther
+from research.papers.page import MOST_ROWS, farther, page, shown
 from research.papers.verdicts import CANNOT, DOES_NOT, REPLICATES
 from verax.statistics import SeedMean
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from research.papers import NAMES, SCALES, paper, papers
-from research.papers.paper import laid, read_as
+from research.papers.paper import OWN_DATA, laid, read_as
 from research.papers.probing import PROBES
 from support.errors import raises
 from verax.corpora import Corpus
@@ -79,7 +79,7 @@ def test_smaller_scales_leave_parts_out(name: str) -> None:
 def test_what_a_scale_changes_is_there(name: str) -> None:
     """A misspelt part in `leave_out` or `parts` would change nothing, and say nothing."""
     given = paper(name)._studies
-    assert set(given) - {PROBES, "strengths"} == {"parts", "small", "smoke"}
+    assert set(given) - {PROBES, OWN_DATA, "strengths"} == {"parts", "small", "smoke"}
     for scale in ("small", "smoke"):
         smaller = given[scale]
         assert set(smaller) <= {"every", "parts", "leave_out"}
@@ -100,6 +100,20 @@ def test_smaller_studies_read_with_what_comes_with_verax(
         assert study.name == f"{name}.{part}"
         assert study.cells
         assert study.question
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+def test_all_papers_at_smoke_scale_train_little(loaded: dict[str, Corpus]) -> None:
+    """A run of all five takes less than 90 seconds on two cores because they train no more."""
+    every = [study for one in papers() for study in one.studies("smoke").values()]
+    studies = [read_study(study, loaded=loaded) for study in every]
+    cells = [(cell, study.corpora[cell.fingerprint]) for study in studies for cell in study.cells]
+    assert len(cells) <= 90
+    assert sum(cell.training["epochs"] * len(corpus.train) for cell, corpus in cells) <= 13_000
+    adversaries = [cell.adversaries for cell, _ in cells if cell.adversaries is not None]
+    assert len(adversaries) <= 10
+    assert max(len(asked["lams"]) * asked["epochs"] for asked in adversaries) <= 4
 
 
 PROBED = [one.name for one in papers() if one.has_probes]
@@ -127,15 +141,18 @@ def test_probes_are_studies_beside_the_scales() -> None:
         paper("meister-2021").studies("probe")
 
 
+FULL = [(name, "full") for name in NAMES] + [(name, PROBES) for name in PROBED]
+FULL += [(one.name, OWN_DATA) for one in papers() if one.own_data]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "scale"), [*((name, "full") for name in NAMES), *((name, PROBES) for name in PROBED)]
-)
+@pytest.mark.parametrize(("name", "scale"), FULL)
 def test_full_studies_read(name: str, scale: str, loaded: dict[str, Corpus]) -> None:
     """Their corpora are not at hand: another stands in."""
     for part, given in paper(name).studies(scale).items():
         study = read_study(given, corpora=["planted"], loaded=loaded)
         assert study.name == f"{name}.{part}"
+        assert all(options for options in given["corpora"].values())
         assert set(given["seeds"]) == {cell.seed for cell in study.cells}
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 from made_up_paper import PAPER, checked
 
-from research.papers.overview import picture
-from research.papers.picture import _ends, points, scatter
+from research.papers.picture import _ends, points, replicated, scatter
 
 
 def test_a_point_for_each_number_beside_a_published_one() -> None:
@@ -54,4 +53,4 @@ def test_axes_end_at_round_numbers_beyond_the_points() -> None:
 
 
 def test_bars_change_with_the_verdicts() -> None:
-    assert picture([checked()]).svg("light") != picture([checked(value=0.3)]).svg("light")
+    assert replicated([checked()]).svg("light") != replicated([checked(value=0.3)]).svg("light")

@@ -10,8 +10,7 @@ import pytest
 from test_page import head, words
 
 from research.papers import NAMES, Checked, check_paper, paper, published
-from research.papers.overview import overview, write_overview
-from research.papers.page import page
+from research.papers.page import overview, page, write_overview
 from verax.studies import open_study
 
 RESULTS = Path(__file__).parents[3] / "results"

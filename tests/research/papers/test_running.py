@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from in_process import InProcess
 
-from research.papers import Paper, PaperResults, paper, run_paper
-from research.papers.running import chosen_parts, read_parts
+from research.papers import Paper, PaperResults, paper, papers, run_paper
+from research.papers.run import chosen_parts
 from support.errors import raises
 from support.internals import running_run as running
-from verax.corpora import Corpus
-from verax.studies import Store
+from verax.studies import Store, Study
 
 MEISTER = paper("meister-2021")
 SERRANO = paper("serrano-smith-2019")
@@ -32,36 +33,64 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[InProcess]:
     return made
 
 
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Study]:
+    """The studies that would have been run."""
+    found: list[Study] = []
+
+    def run_studies(studies: Sequence[tuple[Study, Path]], **more: Any) -> list[Any]:
+        found.extend(study for study, _ in studies)
+        return [SimpleNamespace() for _ in studies]
+
+    monkeypatch.setattr("research.papers.run.run_studies", run_studies)
+    return found
+
+
 def test_parts_are_chosen_by_name_in_the_papers_order() -> None:
-    assert chosen_parts(MEISTER, "smoke", None) == ["sst", "adversaries"]
-    assert chosen_parts(MEISTER, "smoke", ["adversaries", "sst"]) == ["sst", "adversaries"]
-    assert chosen_parts(MEISTER, "smoke", iter(["adversaries"])) == ["adversaries"]
+    def chosen(parts: Iterable[str] | None) -> list[str]:
+        return list(chosen_parts([MEISTER], "smoke", parts)[MEISTER])
+
+    assert chosen(None) == ["sst", "adversaries"]
+    assert chosen(["adversaries", "sst"]) == ["sst", "adversaries"]
+    assert chosen(iter(["adversaries"])) == ["adversaries"]
     with raises("option.unknown-value", "imdb"):
-        chosen_parts(MEISTER, "smoke", ["imdb"])
+        chosen(["imdb"])
     with raises("option.unknown-value", "adversaries"):
-        chosen_parts(MEISTER, "smoke", ["adversary"])
+        chosen(["adversary"])
     with raises("option.missing"):
-        chosen_parts(MEISTER, "smoke", [])
+        chosen([])
 
 
-def test_parts_are_read_with_seeds_and_shared_corpora() -> None:
-    loaded: dict[str, Corpus] = {}
-    found = read_parts(MEISTER, "smoke", seeds=[7], loaded=loaded)
-    assert list(found) == ["sst", "adversaries"]
-    for part, study in found.items():
-        assert study.name == f"meister-2021.{part}"
-        assert {cell.seed for cell in study.cells} == {7}
-        assert set(study.corpora.values()) <= set(loaded.values())
-    assert len(loaded) == 1
+def test_parts_are_read_with_seeds_and_shared_corpora(read: list[Study], tmp_path: Path) -> None:
+    assert list(run_paper(MEISTER, "smoke", tmp_path, seeds=[7])) == ["sst", "adversaries"]
+    assert [study.name for study in read] == ["meister-2021.sst", "meister-2021.adversaries"]
+    assert {cell.seed for study in read for cell in study.cells} == {7}
+    (first,), (second,) = (study.corpora.values() for study in read)
+    assert first is second
 
 
-def test_word_vectors_are_those_of_all_models(tmp_path: Path) -> None:
-    vectors = tmp_path / "vectors.txt"
-    vectors.write_text("film 0.1 0.2 0.3\ngood 0.3 0.2 0.1\n", encoding="utf-8")
-    found = read_parts(SERRANO, "smoke", vectors=str(vectors), seeds=[1])["imdb"]
-    assert {cell.training["vectors"] for cell in found.cells} == {str(vectors)}
-    without = read_parts(SERRANO, "smoke", seeds=[1])["imdb"]
-    assert {cell.training["vectors"] for cell in without.cells} == {None}
+def test_word_vectors_are_those_of_all_models(read: list[Study], tmp_path: Path) -> None:
+    run_paper(MEISTER, "smoke", tmp_path, parts=["sst"], vectors=vectors_file(tmp_path))
+    run_paper(MEISTER, "smoke", tmp_path, parts=["sst"])
+    given, without = ({cell.training["vectors"] for cell in study.cells} for study in read)
+    assert given == {vectors_file(tmp_path)}
+    assert without == {None}
+
+
+def test_every_paper_has_its_vectors_by_one_file_and_its_own_studies() -> None:
+    """IMDB of Serrano & Smith trains word2vec; all other models take the file of `vectors`."""
+    for one in papers():
+        for part, study in one.studies("full").items():
+            own = one is SERRANO and part.startswith("imdb")
+            assert study["training"].get("vectors") == ("word2vec" if own else None)
+            sizes = {model.get("embedding_size") for model in study["models"]}
+            assert not own or sizes == {200}
+
+
+def vectors_file(folder: Path) -> str:
+    path = folder / "vectors.txt"
+    path.write_text("film 0.1 0.2 0.3\ngood 0.3 0.2 0.1\n", encoding="utf-8")
+    return str(path)
 
 
 @pytest.mark.parametrize(
@@ -76,16 +105,15 @@ def test_word_vectors_are_those_of_all_models(tmp_path: Path) -> None:
     ],
 )
 def test_a_part_that_names_its_vectors_keeps_them(
-    own: dict[str, Any], kept: bool, tmp_path: Path
+    own: dict[str, Any], kept: bool, read: list[Study], tmp_path: Path
 ) -> None:
-    vectors = tmp_path / "vectors.txt"
-    vectors.write_text("film 0.1 0.2 0.3\ngood 0.3 0.2 0.1\n", encoding="utf-8")
     changed = small_paper()
     part = vars(changed)["_studies"]["parts"]["b"]
     del part["models"]["embedding_size"]
     vars(changed)["_studies"] = {"parts": {}, "probes": {"b": {**part, **own}}}
-    study = read_parts(changed, "probes", vectors=str(vectors))["b"]
-    assert {cell.training["vectors"] for cell in study.cells} == {None if kept else str(vectors)}
+    vectors = vectors_file(tmp_path)
+    run_paper(changed, "probes", tmp_path / "out", vectors=vectors)
+    assert {cell.training["vectors"] for cell in read[0].cells} == {None if kept else vectors}
 
 
 def small_paper() -> Paper:

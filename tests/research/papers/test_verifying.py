@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -26,6 +27,7 @@ from support.errors import raises
 from verax import StudyResults
 
 SERRANO = paper("serrano-smith-2019")
+RESULTS = Path(__file__).parents[3] / "results"
 SMALL = {
     "corpora": {"planted": {"documents": 60, "sentences": 2}},
     "models": {"encoder": "none"},
@@ -101,9 +103,21 @@ def test_what_is_asked_for_has_to_be_there(packed: Path) -> None:
 
 @pytest.mark.slow
 def test_vectors_are_known_by_their_content() -> None:
-    kept = Path(__file__).parents[3] / "results" / "meister-2021"
     with raises("option.missing", "glove-100d.txt", "--vectors"):
-        verify_paper(paper("meister-2021"), kept, sample=1)
+        verify_paper(paper("meister-2021"), RESULTS / "meister-2021", sample=1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not os.environ.get("VERAX_DATA"), reason="$VERAX_DATA names no folder of corpora"
+)
+def test_a_stored_cell_of_a_paper_comes_out_as_expected() -> None:
+    """Of SST, with vectors that begin at random; equal with the torch that it was made with."""
+    tutek = paper("tutek-snajder-2020")
+    verified = verify_paper(tutek, RESULTS / tutek.name, cells=["8295d686d7a345ef"], device="cpu")
+    (cell,) = verified.cells
+    assert (cell.part, cell.numbers, cell.error) == ("random-vectors", 305, "")
+    assert cell.is_as_expected, cell.differences
 
 
 def test_tolerances_are_by_unit_or_the_range_of_seeds() -> None:

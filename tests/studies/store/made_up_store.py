@@ -97,6 +97,7 @@ def made_up_store(
     store = Store.create(folder, name, f"name: {name}\n", told, filesystem)
     for cell in done:
         store.commit(cell.key, cell.to_json(), files_of(cell, weights=weights), FACTS)
+    store.settle()
     return store
 
 

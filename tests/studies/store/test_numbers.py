@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_store import made_up_cell, made_up_store
+from made_up_store import FACTS, files_of, made_up_cell, made_up_store, made_up_tables
 from scipy import stats
 
 from support.errors import raises
+from support.internals import numbers_over_seeds
+from verax.exams.authoring import number_cell, summary_frame
 from verax.studies import StudyResults, open_study, pack
 
 NUMBER = "single_made.é.value"
@@ -66,6 +68,29 @@ def test_groups_are_configurations_by_default(found: StudyResults) -> None:
     ]
     (one,) = found.numbers(NUMBER, seed=4).values()
     assert (one.value, one.over, math.isnan(one.sd)) == (4.5, "none", True)
+
+
+def test_numbers_and_judgements_have_the_same_intervals(tmp_path: Path) -> None:
+    """Seeds that differ, with an end beyond what the number can be, and seeds that agree."""
+    cells, store = SOFTMAX, made_up_store(tmp_path, [], SOFTMAX)
+    for cell, differing in zip(cells, (99.0, 80.0, 60.0), strict=True):
+        rows = [
+            number_cell("replacement", "uniform", "accuracy", (differing, 50.0, 99.5), 40),
+            number_cell("replacement", "uniform", "survived", (70.0, 60.0 + cell.seed, 80.0), 40),
+        ]
+        tables = {**made_up_tables(cell.seed), "summary": summary_frame("replacement", rows)}
+        store.commit(cell.key, cell.to_json(), files_of(cell, tables), FACTS)
+    found = open_study(tmp_path)
+    frame = numbers_over_seeds(found.summary(), "corpus").set_index("measure")
+    expected = {"accuracy": ("seeds", None, 100.0), "survived": ("documents", 60.0, 80.0)}
+    for column, (over, low, high) in expected.items():
+        id = f"replacement.uniform.{column}"
+        (number,) = found.numbers(id).values()
+        row = frame.loc[id]
+        ends = ["value", "low", "high", "over"]
+        assert row[ends].tolist() == [getattr(number, name) for name in ends]
+        assert (number.over, number.high) == (over, high)
+        assert low is None or number.low == low
 
 
 def test_numbers_that_cannot_be_had_are_errors(found: StudyResults) -> None:

@@ -214,10 +214,30 @@ def test_a_configuration_is_stored_once_and_not_in_a_footer(study: Path, tmp_pat
     assert told == []
     column = pq.read_table(tmp_path / "packed" / "cells.parquet", columns=["config"])
     assert column["config"].to_pylist() == [json.dumps(cell.to_json(), ensure_ascii=False)]
-    stored = (tmp_path / "one" / "cells").rglob("*")
-    assert [p.name for p in stored if p.is_file() and b"this name" in p.read_bytes()] == [
-        "manifest.json"
-    ]
+    made_up_store(beside(tmp_path / "packed", tmp_path / "two"), [], [cell])
+    for folder, expected in (("one", ["manifest.json"]), ("two", ["cells.parquet"])):
+        stored = (p for p in (tmp_path / folder).rglob("*") if p.is_file())
+        assert [p.name for p in stored if says(p, b"this name")] == expected
+        assert Store.open(tmp_path / folder).resolved()["cells"] == {cell.key: cell.to_json()}
+
+
+def says(path: Path, word: bytes) -> bool:
+    """Whether a file has a word, compressed or not."""
+    if path.suffix == ".parquet":
+        return word in str(pq.read_table(path).to_pylist()).encode()
+    return word in path.read_bytes()
+
+
+def test_the_plan_has_the_configuration_of_what_is_not_finished(tmp_path: Path) -> None:
+    made_up_store(tmp_path, CELLS[:1], [WAITS])
+    plan = json.loads((tmp_path / "resolved.json").read_text())["cells"]
+    assert plan == {CELLS[0].key: None, WAITS.key: json.loads(json.dumps(WAITS.to_json()))}
+    (tmp_path / "cells" / CELLS[0].key / "manifest.json").write_text("{half")
+    cells = open_study(tmp_path).cells.set_index("cell")
+    assert cells["status"].tolist() == ["damaged", "missing"]
+    assert cells["encoder"].isna().tolist() == [True, False]
+    made_up_store(tmp_path, CELLS[:1], [WAITS])
+    assert open_study(tmp_path).cells["encoder"].tolist() == ["none", "none"]
 
 
 def footer(path: Path) -> bytes:
@@ -420,7 +440,7 @@ def test_another_format_says_what_to_do(study: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["resolved.json", "cells.parquet"])
 def test_the_configuration_of_another_cell_is_noticed(name: str, tmp_path: Path) -> None:
     cell = replace(made_up_cell(), exams={"erasure": {"draws": 5}})  # which is registered
-    made_up_store(tmp_path / "study", [cell])
+    made_up_store(tmp_path / "study", [cell], [WAITS])
     pack(tmp_path / "study", tmp_path / "packed")
 
     def other(config: str) -> str:

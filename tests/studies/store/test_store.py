@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -188,12 +189,10 @@ def test_changed_bytes_are_noticed_by_their_checksum(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({}, ""),
         ({"cell": OTHER.key}, "is of another cell"),
-        ({"files": []}, "lists no files"),
-        ({"files": {}}, "has other contents than were written"),
         ({"files": {"../../a": {"size": 1}}}, "names a file outside"),
         ({"files": {"/etc/passwd": {"size": 1}}}, "names a file outside"),
-        ({"files": {"verdict.json": 7}}, "does not tell the size of verdict.json"),
     ],
 )
 def test_a_manifest_is_read_with_suspicion(
@@ -201,10 +200,18 @@ def test_a_manifest_is_read_with_suspicion(
 ) -> None:
     store = made_up_store(tmp_path, [CELL])
     path = tmp_path / "cells" / CELL.key / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    assert words in store.verify()[CELL.key]
-    with raises("result.damaged", CELL.key):
-        store.manifest(CELL.key)
+    manifest = {**json.loads(path.read_text()), **change}
+    del manifest["sha256"]
+    for written in ({**manifest, "sha256": "0" * 64}, manifest):
+        path.write_text(json.dumps(written))
+        assert store.verify() == {CELL.key: "manifest.json has other contents than were written"}
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps({**manifest, "sha256": sha256}))  # by who knows how
+    assert words in store.verify().get(CELL.key, "")
+    if change:
+        with raises("result.damaged", CELL.key):
+            store.manifest(CELL.key)
 
 
 @pytest.mark.parametrize("name", ["../a", "/a", "deep/a", "model/deep/a", "manifest.json", ""])

@@ -62,18 +62,18 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         rows += [*_rankings(ranked(tables), part), *_best(part)]
     if len(kept):
         rows += _kept(kept)
-    if len(smallest) and bool(smallest["exact"].notna().any()):
+    if len(smallest):
         rows += _exact(instances["words"].reindex(smallest.index), smallest, kept)
     return summary_frame(NAME, rows)
 
 
 def _sets(tables: Mapping[str, pd.DataFrame], name: str) -> pd.DataFrame:
-    """The bounds of smallest sets, a row a document; earlier tables have no lower one."""
+    """The bounds of smallest sets, a row a document."""
     table = tables.get(name)
     columns = ["upper", "share", "everything", "lower", "exact"]
     if table is None or not len(table):
         return pd.DataFrame(columns=columns, dtype=np.float64)
-    return wide(table).reindex(columns=columns)
+    return wide(table)[columns]
 
 
 def part_is_enough(smallest: pd.DataFrame) -> NDArray[np.bool_]:
@@ -118,15 +118,14 @@ def _documents(
         "part": int(part_is_enough(smallest).sum()),
         "coarse": int(coarse.sum()),
     }
-    if len(smallest) and bool(smallest["exact"].notna().any()):
+    if len(smallest):
         proven = smallest["exact"] == 1
         counts["never_proven"] = int((smallest["upper"].isna() & proven).sum())
         counts["everything_proven"] = int(((smallest["everything"] == 1) & proven).sum())
     if len(kept):
         counts["nothing"] = int((kept["upper"] == 0).sum())
     yield from row_cells(DOCUMENT_COUNTS, "", len(instances), counts)
-    names = [n for n in ("words", "resolution", "passes") if n in instances.columns]
-    means = {name: mean(defined(instances[name])) for name in names}
+    means = {n: mean(defined(instances[n])) for n in ("words", "resolution", "passes")}
     yield from row_cells(DOCUMENT_COUNTS, "", len(instances), means)
 
 
@@ -181,11 +180,10 @@ def _kept(kept: pd.DataFrame) -> Iterator[Cell]:
 def _bounds(sets: pd.DataFrame) -> dict[str, Interval | float]:
     names = ("upper", "share", "lower", "exact")
     upper, share, lower, exact = (sets[name].to_numpy(dtype=np.float64) for name in names)
-    numbers: dict[str, Interval | float] = {}
-    if not np.isnan(lower).any():
-        numbers |= {"lower": mean(lower), "gap": mean(upper - lower), "exact": mean_share(exact)}
     return {
-        **numbers,
+        "lower": mean(lower),
+        "gap": mean(upper - lower),
+        "exact": mean_share(exact),
         "upper": mean(upper),
         "upper_share": mean_share(share),
         "upper_median": quantile(upper, 0.5),
@@ -235,8 +233,7 @@ def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
             del columns["excess_most"]
         for column, values in columns.items():
             yield part(ids, DELETION.id_of(name, column), spread(values), reasons)
-    bounded = bool(smallest["lower"].notna().any())
-    named = {"upper": "upper", "upper_share": "share", **({"lower": "lower"} if bounded else {})}
+    named = {"upper": "upper", "upper_share": "share", "lower": "lower"}
     for column, name in named.items():
         least = smallest[name].where(pd.Series(enough, index=smallest.index))
         yield part(ids, BEST.id_of(SMALLEST, column), least, reasons)

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from verax.exams.dispersion.entropy import support_size
 from verax.exams.dispersion.exam import DispersionExam, spread
 from verax.exams.dispersion.measures import ATTENTION
 from verax.exams.places import head_places, layer_places
@@ -57,7 +58,7 @@ class TransformerDispersion(DispersionExam):
         layers = heads.mean(2)
         last = layers[:, -1]
         words = trace.mask.sum(-1)
-        support = ((last > 0) & trace.mask).sum(-1)
+        support = support_size(last, trace.mask)
         measures = {
             "words": words,
             "items": words,

@@ -7,7 +7,6 @@ import inspect
 import io
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,25 +18,10 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
-from verax.corpora.saved import CONFIG as CORPUS
 from verax.errors import VeraxError
-from verax.exams.described import exam_options, model_options
 from verax.exams.registry import EXAMS
 from verax.models.options import ModelOptions
 from verax.portable import corpus_name, portable
-from verax.schema import (
-    COUNT,
-    SchemaError,
-    declared,
-    listed,
-    mapping,
-    maybe,
-    number,
-    record,
-    text,
-    unknown,
-    whole,
-)
 from verax.studies.grid.loader import LOADER, Loader
 from verax.training.adversary import DEFAULTS as ADVERSARY_DEFAULTS
 from verax.training.options import TrainingOptions
@@ -285,45 +269,13 @@ class Cell:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
         """The cell of what `to_json` returned, with the versions of its run."""
-        return cls(**{"versions": {}, **values})
-
-
-SCHEMA = record(
-    {
-        "corpus": CORPUS,
-        "fingerprint": text,
-        "model": model_options,
-        "training": declared("training"),
-        "seed": whole(0, 2**32 - 1),
-        "exams": exam_options,
-    },
-    {
-        "split": text,
-        "sample": maybe(COUNT),
-        "vectors": maybe(text),
-        "exam_seed": COUNT,
-        "adversaries": maybe(record({"lams": listed(number(0))})),
-        "rationales": maybe(text),
-        "versions": mapping(whole(2)),
-    },
-    others=unknown,
-)
-"""The schema of a cell as a store keeps it."""
-
-
-def check_cell(values: Any, where: str, key: str) -> None:
-    """Raise `SchemaError` if values are not those of the cell with this key.
-
-    The key is not compared if an exam is not registered in this process, or has another version.
-    """
-    with suppress(
-        TypeError, ValueError, AttributeError, LookupError
-    ):  # the schema says what is wrong
-        if (cell := Cell.from_json(values)).is_current and cell.key == key:
-            return  # these are the values that were written, and the schema need not be checked
-    SCHEMA(values, where)
-    if Cell.from_json(values).is_current:
-        raise SchemaError(f"{where} is of another cell than {key}")
+        try:
+            return cls(**{"versions": {}, **values})
+        except TypeError as error:
+            raise VeraxError(
+                f"the configuration of a cell is of another Verax ({error}): update Verax",
+                code="result.other-format",
+            ) from error
 
 
 def _portable_model(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -301,6 +301,8 @@ def run_all(
                 runner._release(key)
     for runner, _ in waiting:
         runner.ran.left += 1
+    for runner in runners:
+        runner.store.settle()
 
 
 def _begin_some(

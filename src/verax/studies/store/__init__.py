@@ -6,14 +6,16 @@ reads packs, and `results.py` opens either as tables.
 
 from verax.studies.store.archive import pack
 from verax.studies.store.folders import CellLock, StorageFolder, storage_folder
-from verax.studies.store.results import StudyResults, open_study
+from verax.studies.store.results import GridResults, StudyResults, open_grid, open_study
 from verax.studies.store.store import Store
 
 __all__ = [
     "CellLock",
+    "GridResults",
     "StorageFolder",
     "Store",
     "StudyResults",
+    "open_grid",
     "open_study",
     "pack",
     "storage_folder",

@@ -26,53 +26,32 @@ from pyarrow import parquet
 from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import new_file, refuse_foreign, replace_folder
 from verax.progress import Progress
-from verax.schema import (
-    CHECKSUMS,
-    COUNT,
-    SchemaError,
-    checked_json,
-    checksum_of,
-    choice,
-    listed,
-    mapping,
-    parse_json,
-    record,
-    text,
-    whole,
-)
-from verax.studies.function_cell import check_cell
+from verax.schema import SchemaError, checksum_of, parse_json
 from verax.studies.grid.portable import portable_study
 from verax.studies.store.folders import StorageFolder, storage_folder
 from verax.studies.store.store import (
-    ABOUT,
     DAMAGED,
     DONE,
-    FACTS,
-    FAILED,
-    FAILURE,
     FORMAT,
-    KEY,
-    MISSING,
     MODEL,
-    OUTLINE,
     STORE,
     UNCOMMITTED,
     VERDICT,
+    Cells,
     CellState,
     Source,
     Store,
-    StoreSource,
     damage,
     damaged_cell,
     is_inside,
+    sum_of,
     table_file,
     tables_in,
 )
 from verax.studies.store.tables import CATEGORY, parquet_bytes, plain_types
 
 if TYPE_CHECKING:
-    from verax.studies.function_grid import GridResults
-    from verax.studies.store.results import StudyResults
+    from verax.studies.store.results import GridResults, StudyResults
 
 PACK_FORMAT = 3
 """The format of packs; any other is an error."""
@@ -80,19 +59,19 @@ FIRST, OTHERS = "cells.parquet", "files.parquet"
 METADATA = b"verax.study"
 GROUP = 1 << 16
 """Rows of a row group, give or take a cell's: enough to compress, few enough for memory."""
-_PACK = record(
-    {"packed": whole(1), "store": ABOUT, "study": text, "resolved": OUTLINE, "files": CHECKSUMS}
-)
-_STATUS = choice((DONE, FAILED, MISSING))
-_ROWS = mapping(record({"rows": COUNT}, {"without": listed(text)}))
-_JSON = {"manifest": FACTS, "failure": FAILURE, "tables": _ROWS, "left_out": listed(text)}
-"""Columns of `cells.parquet` that are JSON, apart from config and verdict, and their schemas."""
+_JSON = ("manifest", "failure", "tables", "left_out")
+"""Columns of `cells.parquet` that are JSON, apart from config and verdict."""
+_UNREADABLE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError)
+COLUMNS = ("cell", "status", "config", "verdict", *_JSON)
+SUM = "sha256"
+"""Where the metadata have a hash of `cells.parquet`, if the pack was written with one."""
 
 
-class Archive(Source):
-    """A packed study, read as it is.
+class Archive(Cells):
+    """The finished cells of a packed study, read as they are.
 
     Attributes:
+        states: all cells of the study in its order.
         done: the keys of finished cells.
     """
 
@@ -114,84 +93,76 @@ class Archive(Source):
                 "study again",
                 code="result.other-format",
             )
-        with self._reading(FIRST):
-            _PACK(about, METADATA.decode())
-            if not all(is_inside(name) and "/" not in name for name in about["files"]):
-                raise SchemaError("it names a file outside of its folder")
-        self.format, self._text = int(self.about["format"]), str(about["study"])
-        self._files: Mapping[str, Any] = about["files"]
         self._verdicts: dict[str, str] = {}
+        self._ends: dict[str, int] = {}
         self._rows: dict[tuple[str, str], tuple[int, int, Sequence[str]]] = {}
         self._last_read: dict[str, tuple[Any, pa.Table]] = {}
-        self.states = self._read_states()
-        self.done = [key for key, state in self.states.items() if state.status == DONE]
-        cells = {key: state.config for key, state in self.states.items()}
-        self.resolved = {**about["resolved"], "cells": cells}
-
-    def _read_states(self) -> dict[str, CellState]:
         with self._reading(FIRST), self._opened(FIRST) as file:
-            columns = ["cell", "status", "config", "verdict", *_JSON]
-            rows = file.read(columns=columns).to_pylist()
-        states: dict[str, CellState] = {}
-        ends: dict[str, int] = {}
-        with self._reading(FIRST):
-            for row in rows:
-                key, read = row["cell"], _checked_row(row)
-                if key in states:
-                    raise SchemaError(f"cell {key} is there twice")
-                tables = read.get("tables", {})
-                for name, of in tables.items():
-                    start = ends.get(name, 0)
-                    ends[name] = start + of["rows"]
-                    self._rows[key, name] = start, of["rows"], of.get("without", ())
-                if row["verdict"] is not None:
-                    self._verdicts[key] = row["verdict"]
-                states[key] = CellState(
-                    row["status"],
-                    read["config"],
-                    read.get("manifest", {}),
-                    sorted(tables),
-                    failure=read.get("failure"),
-                    left_out=read.get("left_out", []),
-                )
-        return states
+            rows = file.read(columns=list(COLUMNS)).to_pylist()
+            if SUM in about and about[SUM] != sum_of_pack(about, rows):
+                raise SchemaError("it has other contents than were written")
+            self._text, self._files = str(about["study"]), dict(about["files"])
+            self.states = {row["cell"]: self._state(row) for row in rows}
+            self.done = [key for key, state in self.states.items() if state.status == DONE]
+            cells = {key: state.config for key, state in self.states.items()}
+            self.resolved = {**about["resolved"], "cells": cells}
+            tables = {table_file(name) for _, name in self._rows}
+            if not all(is_inside(name) and "/" not in name for name in {*self._files, *tables}):
+                raise SchemaError("it names a file outside of its folder")
 
-    def damage(self, contents: bool = False) -> dict[str, str]:
-        """Finished cells whose files are damaged, and what is wrong.
+    def _state(self, row: Mapping[str, Any]) -> CellState:
+        """The state of a cell, from the next row of `cells.parquet`."""
+        read = {name: parse_json(row[name]) for name in ("config", *_JSON) if row[name]}
+        tables = read.get("tables", {})
+        for name, of in tables.items():
+            start = self._ends.get(name, 0)
+            self._ends[name] = start + of["rows"]
+            self._rows[row["cell"], name] = start, of["rows"], of.get("without", ())
+        if row["verdict"] is not None:
+            self._verdicts[row["cell"]] = row["verdict"]
+        return CellState(
+            row["status"],
+            read["config"],
+            read.get("manifest", {}),
+            sorted(tables),
+            failure=read.get("failure"),
+            left_out=read.get("left_out", []),
+        )
 
-        Args:
-            contents: compare checksums, not only lengths.
-        """
-        sizes = {name: size for name, size in self._folder.sizes().items() if "/" not in name}
-        read = self._folder.read_bytes if contents else None
-        wrong = {n: damage({n: entry}, sizes, read) for n, entry in self._files.items()}
-        found = {}
-        for key in self.done:
-            own = [*map(table_file, self.states[key].tables), OTHERS]
-            if problems := [words for name in own if (words := wrong.get(name)) is not None]:
-                found[key] = "; ".join(problems)
-        return found
-
-    def refuse_damage(self) -> None:
-        """Raise an error if a file of the pack has another size than was written."""
+    def source(self) -> Source:
+        """What results are read from; an error if a file has another size than was written."""
         for problem in self.damage().values():
             raise VeraxError(
                 f"{self.shown} is damaged ({problem}): pack the study again, or get another copy",
                 code="result.damaged",
             )
+        holders = dict.fromkeys(self.done, self)
+        return Source(
+            self.shown, self.about, self.resolved, self.states, holders, lambda: self._text
+        )
 
-    def text(self) -> str:
-        return self._text
+    def keys(self) -> list[str]:
+        return sorted(self.done)
+
+    def damage(self, keys: Iterable[str] | None = None, contents: bool = False) -> dict[str, str]:
+        sizes = {name: size for name, size in self._folder.sizes().items() if "/" not in name}
+        read = self._folder.read_bytes if contents else None
+        wrong = {n: damage({n: entry}, sizes, read) for n, entry in self._files.items()}
+        found = {}
+        chosen = set(self.done) if keys is None else set(keys)
+        for key in self.done:
+            own = [*map(table_file, self.states[key].tables), OTHERS]
+            problems = [words for name in own if (words := wrong.get(name)) is not None]
+            if problems and key in chosen:
+                found[key] = "; ".join(problems)
+        return found
 
     def manifest(self, key: str) -> dict[str, Any]:
-        """A cell's configuration, how it ran, and the names of its files."""
         state = self.states[key]
-        files: dict[str, Any] = {name: {} for name in self.files(key)}
-        return {"cell": key, "config": state.config, **state.facts, "files": files}
-
-    def files(self, key: str) -> list[str]:
         own = [VERDICT] if key in self._verdicts else []
-        return [*own, *map(table_file, self.states[key].tables), *self._others.get(key, ())]
+        names = [*own, *map(table_file, state.tables), *self._others.get(key, ())]
+        files: dict[str, Any] = {name: {} for name in names}
+        return {"cell": key, "config": state.config, **state.facts, "files": files}
 
     def file(self, key: str, name: str) -> bytes:
         if name == VERDICT and key in self._verdicts:
@@ -261,7 +232,7 @@ class Archive(Source):
             yield
         except VeraxError:
             raise
-        except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
+        except _UNREADABLE as error:
             first = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise VeraxError(
                 f"{name} of {self.shown} is missing or damaged ({first:.200}): pack the study "
@@ -273,10 +244,8 @@ class Archive(Source):
 def open_source(folder: StorageFolder) -> Source:
     """The cells of a store or of a pack."""
     if folder.exists(STORE) or not folder.exists(FIRST):
-        return StoreSource(Store.open(folder))
-    archive = Archive(folder)
-    archive.refuse_damage()
-    return archive
+        return Store.open(folder).source()
+    return Archive(folder).source()
 
 
 def pack(
@@ -310,8 +279,7 @@ def pack(
         VeraxError: a finished cell ran with uncommitted changes, a file is damaged, or `out` holds
             something else.
     """
-    from verax.studies.function_grid import open_grid
-    from verax.studies.store.results import open_study
+    from verax.studies.store.results import open_results
 
     if "://" in os.fspath(out):
         raise VeraxError(
@@ -325,9 +293,9 @@ def pack(
         raise VeraxError(
             f"{where.shown} is packed already: give the folder of a study", code="result.wrong-kind"
         )
-    source = StoreSource(Store.open(where))
+    source = Store.open(where).source()
     chosen = _chosen_tables(source, tables)
-    with_models = weights and any(_has_model(source, key) for key in _done(source))
+    with_models = weights and any(_has_model(source.files(key)) for key in _done(source))
     _refuse_to_lose(out, source, chosen, with_models)
     with Progress(progress) as display:
         replace_folder(
@@ -335,7 +303,7 @@ def pack(
             lambda target: write_archive(target, source, chosen, weights=weights, display=display),
             owned=is_only_packed,
         )
-    return (open_grid if "function" in source.resolved else open_study)(out)
+    return open_results(out)
 
 
 def is_only_packed(folder: Path) -> bool:
@@ -404,13 +372,18 @@ def write_archive(
         "resolved": {name: value for name, value in source.resolved.items() if name != "cells"},
         "files": {path.name: checksum_of(path.read_bytes()) for path in sorted(target.iterdir())},
     }
-    texts = ("cell", "status", "config", "verdict", *_JSON)
-    schema = pa.schema([(name, pa.string()) for name in texts])
-    metadata = {METADATA.decode(): json.dumps(about)}
+    lines = [_row(source, key, rows.get(key, {}), weights) for key in cells]
+    schema = pa.schema([(name, pa.string()) for name in COLUMNS])
+    metadata = {METADATA.decode(): json.dumps({**about, SUM: sum_of_pack(about, lines)})}
     # statistics would hold a configuration twice in the footer
     with _writing(target / FIRST, schema, metadata=metadata, write_statistics=False) as write:
-        lines = [_row(source, key, rows.get(key, {}), weights) for key in cells]
         write(pa.Table.from_pylist(lines, schema=schema))
+
+
+def sum_of_pack(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A hash of the metadata and the rows of `cells.parquet`."""
+    values = [[row.get(name) for name in COLUMNS] for row in rows]
+    return sum_of({**about, "rows": values})
 
 
 def _row(source: Source, key: str, rows: Mapping[str, Any], weights: bool) -> dict[str, str]:
@@ -421,7 +394,7 @@ def _row(source: Source, key: str, rows: Mapping[str, Any], weights: bool) -> di
         row["failure"] = _json(state.failure)
     if state.status == DONE:
         left_out = set(state.tables) - set(rows) | set(state.left_out)
-        if not weights and _has_model(source, key):
+        if not weights and _has_model(source.files(key)):
             left_out.add(MODEL)
         row |= {"manifest": _json(state.facts), "tables": _json(rows)}
         row["left_out"] = _json(sorted(left_out))
@@ -434,8 +407,8 @@ def _done(source: Source) -> list[str]:
     return [key for key in source.resolved["cells"] if source.states[key].status == DONE]
 
 
-def _has_model(source: Source, key: str) -> bool:
-    return any(name.startswith(f"{MODEL}/") for name in source.files(key))
+def _has_model(files: Iterable[str]) -> bool:
+    return any(name.startswith(f"{MODEL}/") for name in files)
 
 
 def _others(source: Source, key: str, weights: bool) -> list[str]:
@@ -449,7 +422,7 @@ def _others(source: Source, key: str, weights: bool) -> list[str]:
     )
 
 
-def _chosen_tables(source: StoreSource, tables: Sequence[str] | None) -> list[str]:
+def _chosen_tables(source: Source, tables: Sequence[str] | None) -> list[str]:
     """The tables to pack; an error if the study cannot be packed."""
     states = {key: source.states[key] for key in source.resolved["cells"]}
     damaged = {key: str(s.wrong) for key, s in states.items() if s.status == DAMAGED}
@@ -487,7 +460,7 @@ def _refuse_to_lose(out: Path, source: Source, tables: Sequence[str], models: bo
     old = Archive(storage_folder(out))
     had = {name for key in old.done for name in old.states[key].tables}
     lost = sorted(had - set(tables))
-    if not models and any(old.model(key) for key in old.done):
+    if not models and any(_has_model(old.manifest(key)["files"]) for key in old.done):
         lost.append("weights")
     if old.about["name"] != source.about["name"]:
         lost = [f"study {old.about['name']!r}"]
@@ -580,25 +553,6 @@ def _metadata(folder: StorageFolder) -> dict[str, Any] | None:
     except (OSError, ValueError, pa.ArrowException):
         return None
     return values if isinstance(values, dict) else None
-
-
-def _checked_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of a row of `cells.parquet`; `SchemaError` if it is not as it should be."""
-    key = row["cell"]
-    if not isinstance(key, str) or not KEY.fullmatch(key):
-        raise SchemaError(f"it names a cell {key!r:.60}, which is no key")
-    _STATUS(row["status"], f"the status of {key}")
-    if not row["config"]:
-        raise SchemaError(f"cell {key} has no config")
-    read = {"config": parse_json(row["config"])}
-    check_cell(read["config"], "config", key)
-    for name, kind in _JSON.items():
-        if row[name]:
-            read[name] = checked_json(row[name], kind, name)
-    for name in read.get("tables", {}):
-        if not is_inside(table_file(name)):
-            raise SchemaError(f"it names a table {name!r:.60} outside of its folder")
-    return read
 
 
 def _json(value: Any) -> str:

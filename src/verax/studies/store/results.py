@@ -1,7 +1,8 @@
-"""`open_study`: what a study found, as tables over all its cells."""
+"""`open_study` and `open_grid`: what finished cells hold, as tables over all of them."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import warnings
@@ -16,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from verax.errors import VeraxError, VeraxWarning, nearest
+from verax.exams.bounds import bounds
 from verax.exams.described import check_together, columns_of
 from verax.exams.judgement.judgement import Judgement, judge
 from verax.exams.judgement.limits import LimitSet
@@ -28,6 +30,7 @@ from verax.statistics import SeedMean
 from verax.studies.adversaries import COLUMNS as OF_ADVERSARIES
 from verax.studies.adversaries import NAME as ADVERSARIES
 from verax.studies.adversaries import Adversaries, check_instances, stored_adversaries
+from verax.studies.function_cell import VALUES
 from verax.studies.grid.cell import Cell
 from verax.studies.store.archive import open_source
 from verax.studies.store.folders import StorageFolder, storage_folder
@@ -66,83 +69,62 @@ def open_study(
     Returns:
         Its cells, tables, verdicts and models.
     """
-    sources = [_source(storage_folder(one, filesystem)) for one in (folder, *further)]
-    return StudyResults(JoinedSource(sources) if further else sources[0], every)
+    sources = [open_source(storage_folder(one, filesystem)) for one in (folder, *further)]
+    for source in sources:
+        if "function" in source.resolved:
+            raise VeraxError(
+                f"{source.shown} holds a grid of a function: open it with verax.open_grid",
+                code="result.wrong-kind",
+            )
+    return StudyResults(Source.joined(sources) if further else sources[0], every)
 
 
-def _source(where: StorageFolder) -> Source:
-    source = open_source(where)
-    if "function" in source.resolved:
+def open_grid(
+    folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None
+) -> GridResults:
+    """Open what `run_grid` stored in a folder.
+
+    Args:
+        folder: a path, a URL, or a path in `filesystem`.
+        filesystem: an fsspec or pyarrow filesystem.
+
+    Returns:
+        The cells of the last run.
+    """
+    source = open_source(storage_folder(folder, filesystem))
+    if "function" not in source.resolved:
         raise VeraxError(
-            f"{where.shown} holds a grid of a function: open it with verax.open_grid",
-            code="result.wrong-kind",
+            f"{source.shown} holds a study: open it with verax.open_study", code="result.wrong-kind"
         )
-    return source
+    return GridResults(source)
 
 
-class JoinedSource(Source):
-    """The cells of several folders. The first folder that has finished a cell provides it."""
-
-    def __init__(self, sources: Sequence[Source]) -> None:
-        first = sources[0]
-        self.shown = ", ".join(source.shown for source in sources)
-        self.format, self.about = first.format, first.about
-        names = dict.fromkeys(str(source.resolved["name"]) for source in sources)
-        cells = {k: c for source in reversed(sources) for k, c in source.resolved["cells"].items()}
-        self.resolved = {**first.resolved, "name": ", ".join(names), "cells": cells}
-        self.states, self._owner = {}, {}
-        for source in sources:
-            for key, state in source.states.items():
-                known = self.states.get(key)
-                if known is None or (known.status != DONE and state.status == DONE):
-                    self.states[key], self._owner[key] = state, source
-
-    def text(self) -> str:
-        return next(iter(self._owner.values())).text()
-
-    def files(self, key: str) -> list[str]:
-        return self._owner[key].files(key)
-
-    def file(self, key: str, name: str) -> bytes:
-        return self._owner[key].file(key, name)
-
-    def table(self, key: str, name: str) -> pa.Table:
-        return self._owner[key].table(key, name)
-
-    def schema(self, key: str, name: str) -> pa.Schema:
-        return self._owner[key].schema(key, name)
+def open_results(folder: str | os.PathLike[str]) -> StudyResults | GridResults:
+    """Open the results of a study or of a grid, packed or not."""
+    source = open_source(storage_folder(folder))
+    return GridResults(source) if "function" in source.resolved else StudyResults(source)
 
 
-class StudyResults(Shown):
-    """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
+class Results:
+    """The cells of a study or of a grid. Damaged ones have no results; another run makes them."""
 
-    def __init__(self, source: Source, every: bool = False) -> None:
+    def __init__(self, source: Source, states: Mapping[str, CellState]) -> None:
         self._source = source
-        listed = source.resolved["cells"]
-        self._states = {k: s for k, s in source.states.items() if every or k in listed}
-        self.others = len(source.states) - len(self._states)
-        """Cells of the folder that are not of the study as it was last run."""
+        self._states = states
 
     def __repr__(self) -> str:
         parts = [f"{number:,} {status}" for status, number in self.counts.items()]
-        if self.others:
-            parts.append(f"{self.others:,} of other seeds or options left out")
-        if self.left_out:
-            parts.append(f"packed without {len(self.left_out)} tables")
-        return f"StudyResults({self.name}: {', '.join(parts) or 'no cells'})"
+        parts += self._remarks()
+        return f"{type(self).__name__}({self.name}: {', '.join(parts) or 'no cells'})"
+
+    def _remarks(self) -> list[str]:
+        left_out = len(self.left_out)
+        return [f"packed without {left_out} tables"] if left_out else []
 
     @property
     def name(self) -> str:
+        """The name of the study, or of the function."""
         return str(self._source.resolved["name"])
-
-    @property
-    def question(self) -> str | None:
-        question = self._source.resolved.get("question")
-        return None if question is None else str(question)
-
-    @property
-    def format(self) -> int:
-        return self._source.format
 
     @property
     def left_out(self) -> list[str]:
@@ -151,20 +133,99 @@ class StudyResults(Shown):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells are done, failed, damaged, missing; what there is."""
+        """How many cells are done, failed, damaged and missing; only those that occur."""
         counts = Counter(state.status for state in self._states.values())
         return {s: counts[s] for s in (DONE, FAILED, DAMAGED, MISSING) if counts[s]}
 
     @property
     def done(self) -> list[str]:
-        """The keys of finished cells."""
+        """The keys of finished cells, in the order of the study or grid."""
         return [key for key, state in self._states.items() if state.status == DONE]
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        return sorted({name for key in self.done for name in self._states[key].tables})
+
+    def facts(self, key: str) -> Mapping[str, Any]:
+        """Versions, commit, device, seconds and scores of a finished cell."""
+        return self._done(key).facts
+
+    def _rows(self, name: str) -> tuple[pd.DataFrame, pd.Series]:
+        """The rows of a table of all finished cells that have it, and the key of each row."""
+        if name not in self.tables:
+            if name in self.left_out:
+                raise VeraxError(
+                    f"table {name!r} was left out when {self.name} was packed",
+                    code="study.not-kept",
+                )
+            if not self.tables:
+                raise VeraxError(
+                    f"{self._source.shown} has no finished cell with a table yet: run it again",
+                    code="result.unfinished",
+                )
+            raise VeraxError(
+                f"unknown table {name!r}: {nearest(name, self.tables)}", code="result.unknown-name"
+            )
+        if damaged := self.counts.get(DAMAGED, 0):
+            message = f"{damaged} damaged cells of {self.name} are left out: run it again"
+            warnings.warn(message, VeraxWarning, stacklevel=3)
+        keys = [key for key in self.done if name in self._states[key].tables]
+        try:
+            parts = [unlabelled(self._source.table(key, name)) for key in keys]
+            table = pa.concat_tables(parts, promote_options="permissive")
+        except (pa.ArrowException, KeyError) as error:
+            raise VeraxError(
+                f"table {name!r} has columns of different kinds in different cells: read them one "
+                "by one",
+                code="result.incomparable",
+            ) from error
+        frame: pd.DataFrame = table.unify_dictionaries().to_pandas(ignore_metadata=True)
+        lengths = [len(part) for part in parts]
+        return frame, pd.Series(np.repeat(np.array(keys, dtype=object), lengths), dtype="str")
+
+    def _done(self, key: str) -> CellState:
+        state = self._states.get(key)
+        if state is None:
+            near = nearest(key, self.done) if self.done else "it has no finished cell"
+            raise VeraxError(
+                f"no cell {key!r} in {self._source.shown}: {near}", code="result.unknown-name"
+            )
+        if state.status != DONE:
+            why = f" ({_error(state)})" if _error(state) else ""
+            raise VeraxError(
+                f"cell {key} is {state.status}{why}: run {self.name} again to have it",
+                code="result.unfinished",
+            )
+        return state
+
+
+class StudyResults(Results, Shown):
+    """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
+
+    def __init__(self, source: Source, every: bool = False) -> None:
+        listed = source.resolved["cells"]
+        states = {k: s for k, s in source.states.items() if every or k in listed}
+        super().__init__(source, states)
+        self.others = len(source.states) - len(states)
+        """Cells of the folder that are not of the study as it was last run."""
+
+    def _remarks(self) -> list[str]:
+        others = [f"{self.others:,} of other seeds or options left out"] if self.others else []
+        return [*others, *super()._remarks()]
+
+    @property
+    def question(self) -> str | None:
+        question = self._source.resolved.get("question")
+        return None if question is None else str(question)
+
+    @property
+    def format(self) -> int:
+        return int(self._source.about["format"])
 
     @cached_property
     def _configuration(self) -> pd.DataFrame:
-        return frame_of(
-            [{"cell": k, **Cell.from_json(s.config).columns()} for k, s in self._states.items()]
-        )
+        return frame_of([{"cell": key, **_columns(state)} for key, state in self._states.items()])
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -188,11 +249,6 @@ class StudyResults(Shown):
         records = [{n: v for n, v in r.items() if n not in cells} for r in failed.values()]
         return pd.concat([cells, frame_of(records)], axis=1)
 
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables there are."""
-        return sorted({name for key in self.done for name in self._states[key].tables})
-
     def summary(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every number of every cell's verdict with its interval."""
         return self.table("summary", columns)
@@ -210,8 +266,8 @@ class StudyResults(Shown):
             where: columns and their values, as `select` takes them.
 
         Returns:
-            The values of the columns of `by` → the mean with its interval and the keys of its
-            cells.
+            The values of the columns of `by` → the mean with its interval (that of
+            `SeedMean.of_intervals`, which judgements go by) and the keys of its cells.
 
         Raises:
             VeraxError: no chosen cell has the number, or two cells of a group have the same seed.
@@ -251,9 +307,9 @@ class StudyResults(Shown):
                     code="result.incomparable",
                 )
             chosen = rows.loc[own]
-            interval = (float(chosen["low"].iloc[0]), float(chosen["high"].iloc[0]))
-            found[group] = SeedMean.of(
-                chosen["value"].astype(float).tolist(), own, int(chosen["n"].max()), interval
+            valued, *ends = (chosen[n].astype(float).tolist() for n in ("value", "low", "high"))
+            found[group] = SeedMean.of_intervals(
+                valued, list(zip(*ends, strict=True)), bounds(id), own, int(chosen["n"].max())
             )
         return found
 
@@ -265,10 +321,6 @@ class StudyResults(Shown):
     def cell(self, key: str) -> Cell:
         """The configuration of a finished cell: its model can be trained again from it."""
         return Cell.from_json(self._done(key).config)
-
-    def facts(self, key: str) -> Mapping[str, Any]:
-        """Versions, device, seconds and scores of a finished cell, as its manifest has them."""
-        return self._done(key).facts
 
     def judgements(
         self, limits: str | Path | Mapping[str, Any] | LimitSet | None = None
@@ -293,36 +345,10 @@ class StudyResults(Shown):
         every one, and a list names them. Text is categorical. Where the table has a column of the
         same name (a history's `lr` is an epoch's), the configuration's is called `cell_lr`.
         """
-        if name not in self.tables:
-            if name in self.left_out:
-                raise VeraxError(
-                    f"table {name!r} was left out when this study was packed", code="study.not-kept"
-                )
-            if not self.tables:
-                raise VeraxError(
-                    f"{self._source.shown} has no finished cell yet: run the study",
-                    code="result.unfinished",
-                )
-            raise VeraxError(
-                f"unknown table {name!r}: {nearest(name, self.tables)}", code="result.unknown-name"
-            )
-        if damaged := self.counts.get(DAMAGED, 0):
-            message = f"{damaged} damaged cells of {self.name} are left out: run the study again"
-            warnings.warn(message, VeraxWarning, stacklevel=2)
         added = self._added(columns)
-        keys = [key for key in self.done if name in self._states[key].tables]
-        try:
-            parts = [unlabelled(self._source.table(key, name)) for key in keys]
-            table = pa.concat_tables(parts, promote_options="permissive")
-        except (pa.ArrowException, KeyError) as error:
-            raise VeraxError(
-                f"table {name!r} has columns of different kinds in different cells: read them one "
-                "by one, with verdict(key)",
-                code="result.incomparable",
-            ) from error
-        frame: pd.DataFrame = table.unify_dictionaries().to_pandas(ignore_metadata=True)
-        rows = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        configuration = self._configuration.set_index("cell").loc[keys]
+        frame, keys = self._rows(name)
+        configuration = self._configuration.set_index("cell").loc[keys.unique()]
+        rows = configuration.index.get_indexer(pd.Index(keys))
         configuration.insert(0, "cell", configuration.index.astype("str"))
         for position, column in enumerate(["cell", *added]):
             shown = f"cell_{column}" if column in frame else column
@@ -448,24 +474,9 @@ class StudyResults(Shown):
         except SchemaError as error:
             raise damaged_cell(key, self._source.shown, str(error)) from error
 
-    def _done(self, key: str) -> CellState:
-        state = self._states.get(key)
-        if state is None:
-            near = nearest(key, self.done) if self.done else "it has no finished cell"
-            raise VeraxError(
-                f"no cell {key!r} in {self._source.shown}: {near}", code="result.unknown-name"
-            )
-        if state.status != DONE:
-            why = f" ({_error(state)})" if _error(state) else ""
-            raise VeraxError(
-                f"cell {key} is {state.status}{why}: run the study to have it",
-                code="result.unfinished",
-            )
-        return state
-
     def _varying(self) -> list[str]:
         """corpus, seed, and columns of which not all cells have the same value."""
-        others = self.differing(self._configuration["cell"])
+        others = self.differing(key for key, state in self._states.items() if state.config)
         return [*ALWAYS, *(name for name in others if name not in (*ALWAYS, *_FOLLOWS))]
 
     def _added(self, columns: str | Sequence[str] | None) -> list[str]:
@@ -481,6 +492,75 @@ class StudyResults(Shown):
                     f"unknown column {name!r}: {nearest(name, known)}", code="result.unknown-name"
                 )
         return names
+
+
+class GridResults(Results):
+    """What a function returned for each configuration of a grid."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, {key: source.states[key] for key in source.resolved["cells"]})
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row per cell: key, status, its configuration, its values, and an error.
+
+        Nested values are JSON. A value that has the name of an option is called `value_NAME`.
+        `error` is there if a cell failed.
+        """
+        rows = []
+        for key, state in self._states.items():
+            row: dict[str, Any] = {"key": key, "status": state.status}
+            row |= {n: v for n, v in self.config(key).items() if n not in row}
+            if state.status == DONE:
+                for name, value in self.values(key).items():
+                    row[f"value_{name}" if name in row else name] = value
+            elif state.failure is not None:
+                row["error"] = state.failure.get("error")
+            rows.append(row)
+        return frame_of(rows) if rows else pd.DataFrame(columns=["key", "status"])
+
+    @property
+    def failures(self) -> dict[str, Mapping[str, Any]]:
+        """The record of each failed cell, by its key: reason, error, traceback."""
+        return {k: s.failure or {} for k, s in self._states.items() if s.status == FAILED}
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The rows of a table of all finished cells; the column `cell` has the key of each.
+
+        Args:
+            name: the name under which the function returned the DataFrame.
+        """
+        frame, keys = self._rows(name)
+        frame.insert(0, "cell", keys)
+        return frame
+
+    def config(self, key: str) -> dict[str, Any]:
+        """The configuration of a cell."""
+        if key not in self._states:
+            self._done(key)
+        return dict(self._states[key].config.get("config", {}))
+
+    def values(self, key: str) -> dict[str, Any]:
+        """What the function returned for a cell, apart from tables and files."""
+        return dict(json.loads(self.file(key, VALUES)))
+
+    def files(self, key: str) -> list[str]:
+        """The names of a cell's files, apart from tables."""
+        self._done(key)
+        names = self._source.files(key)
+        return [name for name in names if name != VALUES and not name.endswith(".parquet")]
+
+    def file(self, key: str, name: str) -> bytes:
+        """The contents of a cell's file."""
+        self._done(key)
+        if name not in self._source.files(key):
+            raise VeraxError(f"cell {key} has no file {name!r}", code="result.unknown-name")
+        return self._source.file(key, name)
+
+
+def _columns(state: CellState) -> dict[str, Any]:
+    """The configuration of a cell, which is not known if its manifest was lost."""
+    return Cell.from_json(state.config).columns() if state.config else {}
 
 
 def _error(state: CellState) -> str | None:

@@ -1,6 +1,8 @@
 """The store of a study: finished cells, definition, failures and locks, on any filesystem.
 
-    STUDY/store.json, study.yaml, resolved.json   what is studied, and the plan of all cells
+    STUDY/store.json, study.yaml                  what is studied
+    STUDY/resolved.json                           the keys of all cells, and the configurations of
+                                                  those that are not finished
     STUDY/cells/KEY/…                             a finished cell: manifest.json, tables, verdict
     STUDY/packed/…                                finished cells of a pack (`verax.studies.pack`)
     STUDY/failed/KEY.json                         why one failed
@@ -21,7 +23,7 @@ import os
 import re
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,27 +36,8 @@ from pyarrow import parquet
 from verax.errors import VeraxError
 from verax.exams.described import MANIFEST as VERDICT_SCHEMA
 from verax.files import json_text, refuse_foreign, write_and_sync
-from verax.schema import (
-    CHECKSUMS,
-    COUNT,
-    SchemaError,
-    both,
-    checked_json,
-    either,
-    flag,
-    listed,
-    mapping,
-    maybe,
-    number,
-    parse_json,
-    plain,
-    record,
-    text,
-    warn_unless,
-    whole,
-)
+from verax.schema import SchemaError, checked_json, parse_json
 from verax.scratch import sweep, sync_folder
-from verax.studies.function_cell import check_cell
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_study
 from verax.studies.store.folders import SCRATCH, CellLock, StorageFolder, lock_file, storage_folder
@@ -74,57 +57,11 @@ UNCOMMITTED = "-dirty"
 """The end of a cell's commit if the package's files differed from it."""
 DONE, FAILED, MISSING, DAMAGED = "done", "failed", "missing", "damaged"
 _SUM = "sha256"
-"""Where a manifest has a hash of itself."""
+"""Where a file has a hash of all else in it."""
 _NOT_FACTS = ("format", "cell", "config", "files", "left_out", _SUM)
 _TABLE = ".parquet"
 _TRIES = 3
 """Attempts to write a cell where filesystems have no locks; a later run notices what is wrong."""
-
-FACTS = record(
-    {},
-    {
-        "versions": mapping(text),
-        "commit": maybe(text),
-        "device": maybe(text),
-        "gpu": maybe(text),
-        "platform": maybe(text),
-        "threads": maybe(COUNT),
-        "seconds": maybe(either("seconds", number(0), mapping(number(0)))),
-        "seed": whole(0, 2**32 - 1),
-        "test": mapping(maybe(number())),
-        "strength_chosen": maybe(number()),
-        "model_of": maybe(text),
-        "started": maybe(text),
-        "finished": maybe(text),
-        "max_tokens": maybe(COUNT),
-        "halved": flag,
-    },
-)
-"""How a cell ran, in its manifest."""
-_MANIFEST = both(
-    record(
-        {"cell": text, "config": mapping(plain), "files": CHECKSUMS},
-        {"left_out": listed(text), "sha256": text},
-    ),
-    FACTS,
-)
-ABOUT = record({"format": whole(1), "name": text}, {"verax": text})
-"""The schema of `store.json`."""
-OUTLINE = record(
-    {"name": text}, {"question": maybe(text), "hardware": mapping(plain), "weights": flag}
-)
-"""The schema of `resolved.json`, apart from its cells."""
-FAILURE = record(
-    {},
-    {
-        "cell": text,
-        "reason": text,
-        "error": maybe(text),
-        "code": maybe(text),
-        "traceback": maybe(text),
-    },
-)
-"""The schema of a failed cell's record."""
 
 
 class DamageError(Exception):
@@ -154,42 +91,205 @@ class CellState:
     left_out: Sequence[str] = ()
 
 
-class Source(ABC):
-    """Cells to read results from: those of a store, or of a pack.
-
-    Attributes:
-        shown: the folder as the user wrote it.
-        format: the format of the store.
-        about: the content of `store.json`.
-        resolved: the content of `resolved.json`.
-        states: the study's cells in its own order, then others of the folder.
-    """
-
-    shown: str
-    format: int
-    about: Mapping[str, Any]
-    resolved: Mapping[str, Any]
-    states: dict[str, CellState]
+class Cells(ABC):
+    """Finished cells as they are stored: each in a folder of its own, or all in a pack."""
 
     @abstractmethod
-    def text(self) -> str:
-        """The study as it was given."""
+    def keys(self) -> list[str]:
+        """The keys of all cells, complete or damaged."""
 
     @abstractmethod
-    def files(self, key: str) -> list[str]:
-        """The names of a finished cell's files."""
+    def damage(self, keys: Iterable[str] | None = None, contents: bool = False) -> dict[str, str]:
+        """Return damaged cells by key, and what is wrong with each.
+
+        Args:
+            keys: the cells to look at, by default all.
+            contents: compare checksums, not only lengths.
+        """
+
+    def wrong(self, key: str, contents: bool = False) -> str | None:
+        """What is wrong with a cell, or None."""
+        return self.damage([key], contents).get(key)
+
+    @abstractmethod
+    def manifest(self, key: str) -> Mapping[str, Any]:
+        """A cell's configuration, how it ran, and its files."""
 
     @abstractmethod
     def file(self, key: str, name: str) -> bytes:
-        """The contents of a finished cell's file, compared with its checksum."""
+        """The contents of a cell's file; an error that names it if it was changed."""
 
     @abstractmethod
     def table(self, key: str, name: str) -> pa.Table:
-        """A table of a finished cell."""
+        """A table of a cell."""
 
     @abstractmethod
     def schema(self, key: str, name: str) -> pa.Schema:
         """The columns of a table, without reading its rows."""
+
+
+class CellFolders(Cells):
+    """The cells in `cells`, whose manifests are read anew unless `remember` was called."""
+
+    def __init__(self, folder: StorageFolder) -> None:
+        self._folder = folder
+        self._manifests: Mapping[str, Mapping[str, Any]] = {}
+
+    def keys(self) -> list[str]:
+        if self._folder.local is not None:
+            return [name for name in self._folder.names(CELLS) if KEY.fullmatch(name)]
+        paths = (name.split("/") for name in self._folder.sizes(CELLS))
+        return sorted(
+            {p[0] for p in paths if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
+        )
+
+    def damage(self, keys: Iterable[str] | None = None, contents: bool = False) -> dict[str, str]:
+        return {k: found for k, found in self._scan(keys, contents) if isinstance(found, str)}
+
+    def remember(self) -> tuple[Mapping[str, Mapping[str, Any]], dict[str, str]]:
+        """Keep the manifests of now; return them, and what is wrong with damaged cells."""
+        found = list(self._scan())
+        self._manifests = {key: one for key, one in found if not isinstance(one, str)}
+        return self._manifests, {key: one for key, one in found if isinstance(one, str)}
+
+    def wrong(self, key: str, contents: bool = False) -> str | None:
+        found = self._checked(key, self._folder.sizes(f"{CELLS}/{key}"), contents)
+        return found if isinstance(found, str) else None
+
+    def manifest(self, key: str) -> Mapping[str, Any]:
+        if key in self._manifests:
+            return self._manifests[key]
+        try:
+            return self._read_manifest(key)
+        except DamageError as error:
+            raise damaged_cell(key, self._folder.shown, str(error)) from None
+
+    def file(self, key: str, name: str) -> bytes:
+        manifest = self.manifest(key)
+        try:
+            data = self._bytes(key, name)
+            listed = {name: manifest["files"][name]}
+            wrong = damage(listed, {name: len(data)}, lambda _: data)
+        except DamageError as error:
+            wrong = str(error)
+        if wrong is not None:
+            raise damaged_cell(key, self._folder.shown, wrong)
+        return data
+
+    def table(self, key: str, name: str) -> pa.Table:
+        data = self.file(key, table_file(name))
+        try:
+            return parquet.ParquetFile(pa.BufferReader(data)).read()
+        except (OSError, pa.ArrowException):
+            raise self._no_table(key, name) from None
+
+    def schema(self, key: str, name: str) -> pa.Schema:
+        try:
+            with self._folder.open(f"{CELLS}/{key}/{table_file(name)}") as opened:
+                return parquet.read_schema(opened)
+        except (OSError, pa.ArrowException):
+            raise self._no_table(key, name) from None
+
+    def _no_table(self, key: str, name: str) -> VeraxError:
+        return damaged_cell(key, self._folder.shown, f"{table_file(name)} is not Parquet")
+
+    def _bytes(self, key: str, name: str) -> bytes:
+        try:
+            with self._folder.reading(f"{CELLS}/{key}/{name}"):
+                return self._folder.read_bytes(f"{CELLS}/{key}/{name}")
+        except FileNotFoundError:
+            raise DamageError(f"{name} is missing") from None
+
+    def _read_manifest(self, key: str) -> dict[str, Any]:
+        manifest = unsealed(self._bytes(key, MANIFEST), MANIFEST)
+        if manifest["cell"] != key:
+            raise DamageError(f"{MANIFEST} is of another cell")
+        if not all(map(is_inside, manifest["files"])):
+            raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
+        return manifest
+
+    def _scan(
+        self, keys: Iterable[str] | None = None, contents: bool = False
+    ) -> Iterator[tuple[str, dict[str, Any] | str]]:
+        """Yield the manifest of each cell, or what is wrong with it."""
+        own = self.keys()
+        chosen = own if keys is None else sorted(set(keys) & set(own))
+        sizes: dict[str, dict[str, int]] = {key: {} for key in chosen}
+        for name, size in self._folder.sizes(CELLS).items():
+            key, _, rest = name.partition("/")
+            if key in sizes:
+                sizes[key][rest] = size
+        with ThreadPoolExecutor(8) as pool:
+            found = pool.map(lambda key: self._checked(key, sizes[key], contents), chosen)
+            yield from zip(chosen, found, strict=True)
+
+    def _checked(self, key: str, sizes: Mapping[str, int], contents: bool) -> dict[str, Any] | str:
+        """A cell's manifest, or what is wrong with the cell."""
+        if MANIFEST not in sizes:
+            return f"{MANIFEST} is missing"
+        try:
+            manifest = self._read_manifest(key)
+            read = (lambda name: self._bytes(key, name)) if contents else None
+            return damage(manifest["files"], sizes, read) or manifest
+        except DamageError as error:
+            return str(error)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What results are read from: the cells of a store, of a pack, or of several of them.
+
+    Attributes:
+        shown: the folder as the user wrote it.
+        about: the content of `store.json`.
+        resolved: the study with all defaults, and the configuration of each of its cells.
+        states: the study's cells in its own order, then others of the folder.
+        holders: where each finished cell is.
+        text: returns the study as it was given.
+    """
+
+    shown: str
+    about: Mapping[str, Any]
+    resolved: Mapping[str, Any]
+    states: Mapping[str, CellState] = field(repr=False)
+    holders: Mapping[str, Cells] = field(repr=False)
+    text: Callable[[], str] = field(repr=False)
+
+    @classmethod
+    def joined(cls, sources: Sequence[Source]) -> Source:
+        """The cells of several sources; the first that has finished a cell provides it."""
+        first = sources[0]
+        names = dict.fromkeys(str(source.resolved["name"]) for source in sources)
+        cells = {k: c for source in reversed(sources) for k, c in source.resolved["cells"].items()}
+        states: dict[str, CellState] = {}
+        for source in sources:
+            for key, state in source.states.items():
+                if key not in states or (states[key].status != DONE and state.status == DONE):
+                    states[key] = state
+        return cls(
+            ", ".join(source.shown for source in sources),
+            first.about,
+            {**first.resolved, "name": ", ".join(names), "cells": cells},
+            states,
+            {k: holder for source in reversed(sources) for k, holder in source.holders.items()},
+            first.text,
+        )
+
+    def files(self, key: str) -> list[str]:
+        """The names of a finished cell's files."""
+        return list(self.holders[key].manifest(key)["files"])
+
+    def file(self, key: str, name: str) -> bytes:
+        """The contents of a finished cell's file, compared with its checksum."""
+        return self.holders[key].file(key, name)
+
+    def table(self, key: str, name: str) -> pa.Table:
+        """A table of a finished cell."""
+        return self.holders[key].table(key, name)
+
+    def schema(self, key: str, name: str) -> pa.Schema:
+        """The columns of a table, without reading its rows."""
+        return self.holders[key].schema(key, name)
 
     def verdict(self, key: str) -> Mapping[str, Any]:
         """The manifest of a finished cell's verdict."""
@@ -235,10 +335,8 @@ class Store:
         try:
             with where.reading(STORE):
                 about = parse_json(where.read_bytes(STORE))
-            version = about["format"]
-            named, maker = str(about["name"]), about["verax"]
-            if version == FORMAT:
-                ABOUT(about, STORE)
+            version, maker = about["format"], about["verax"]
+            about = {**about, "name": str(about["name"])}
         except FileNotFoundError:
             if packed := _packed_in(where):
                 return cls(where, packed.about)
@@ -246,9 +344,7 @@ class Store:
                 f"{where.shown} is not a study: expected a folder that verax run wrote",
                 code="result.missing",
             ) from None
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, VeraxError):
-                raise
+        except (SchemaError, LookupError, TypeError) as error:
             raise VeraxError(
                 f"{STORE} of {where.shown} cannot be read: delete it and run the study again, "
                 "its cells are kept",
@@ -260,7 +356,7 @@ class Store:
                 f"reads {FORMAT}: update Verax, or run the study anew in another folder",
                 code="result.other-format",
             )
-        return cls(where, {**about, "name": named})
+        return cls(where, about)
 
     @classmethod
     def create(
@@ -289,11 +385,9 @@ class Store:
             with where.writing():
                 where.write_bytes(STORE, as_json(about) + b"\n")
         store = cls.open(where)
-        with where.writing():
-            study = portable_study(study_text).encode()
-            for name, data in ((STUDY, study), (RESOLVED, as_json(resolved) + b"\n")):
-                if not where.exists(name) or where.read_bytes(name) != data:
-                    where.write_bytes(name, data)
+        store._write(STUDY, portable_study(study_text).encode())
+        own = CellFolders(where).remember()[0]
+        store._write_plan(resolved, {*own, *store._packed_keys()})
         return store
 
     @classmethod
@@ -331,14 +425,44 @@ class Store:
 
     def resolved(self) -> dict[str, Any]:
         """The study with all defaults, and the configuration of each of its cells by key."""
-        try:
-            return dict(checked_json(self._top(RESOLVED), _resolved, RESOLVED))
-        except SchemaError as error:
-            raise VeraxError(
-                f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells "
-                f"are kept ({error})",
-                code="result.damaged",
-            ) from error
+        return dict(self.source().resolved)
+
+    def settle(self) -> None:
+        """Drop the configurations of finished cells from `resolved.json`: manifests have them."""
+        source = self.source()
+        self._write_plan(source.resolved, source.holders)
+
+    def source(self) -> Source:
+        """What results are read from: the cells as they are now."""
+        plan, failures, own = self._plan(), self.failures(), CellFolders(self.folder)
+        manifests, wrong = own.remember()
+        holders: dict[str, Cells] = dict.fromkeys(manifests, own)
+        packed: dict[str, CellState] = {}
+        if self.packed is not None:
+            damaged = {k: w for k, w in self.packed.damage().items() if k not in manifests}
+            wrong = damaged | wrong
+            packed = {key: self.packed.states[key] for key in self.packed.done}
+            holders = dict.fromkeys(packed.keys() - wrong.keys(), self.packed) | holders
+
+        def state(key: str) -> CellState:
+            if key in manifests:
+                manifest = manifests[key]
+                tables = tables_in(manifest["files"])
+                return CellState(DONE, manifest["config"], facts_of(manifest), tables)
+            config = packed[key].config if key in packed else plan["cells"].get(key) or {}
+            if key in wrong:
+                return CellState(DAMAGED, config, wrong=wrong[key])
+            if key in packed:
+                return packed[key]
+            if key in failures:
+                return CellState(FAILED, config, failure=failures[key])
+            return CellState(MISSING, config)
+
+        listed = {key: state(key) for key in plan["cells"]}
+        states = listed | {key: state(key) for key in holders if key not in listed}
+        cells = {key: state.config for key, state in listed.items()}
+        plan = {**plan, "cells": cells}
+        return Source(self.folder.shown, self.about, plan, states, holders, self.text)
 
     @cached_property
     def packed(self) -> Archive | None:
@@ -347,22 +471,11 @@ class Store:
 
     def keys(self) -> list[str]:
         """The keys of all stored cells, complete or damaged."""
-        return sorted({*self.own_keys(), *self._packed_keys()})
-
-    def own_keys(self) -> list[str]:
-        """The keys of the cells that have a folder of their own."""
-        if self.folder.is_local:
-            return [name for name in self.folder.names(CELLS) if KEY.fullmatch(name)]
-        paths = (name.split("/") for name in self.folder.sizes(CELLS))
-        return sorted(
-            {p[0] for p in paths if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
-        )
+        return sorted({*CellFolders(self.folder).keys(), *self._packed_keys()})
 
     def complete(self, key: str) -> bool:
         """Whether a cell has every file in its full length."""
-        if key in self._packed_keys() and not self.folder.exists(f"{CELLS}/{key}"):
-            return self.packed is not None and key not in self.packed.damage()
-        return isinstance(self._checked(key, self.folder.sizes(f"{CELLS}/{key}"), False), dict)
+        return self._holder(key).wrong(key) is None
 
     def verify(
         self, keys: Iterable[str] | None = None, contents: bool | None = None
@@ -374,54 +487,21 @@ class Store:
             contents: compare checksums, not only lengths; by default on this machine only.
         """
         contents = self.folder.is_local if contents is None else contents
-        wrong = self.own_manifests(keys, contents)[1]
-        packed = self._packed_keys() - set(self.own_keys())
-        packed = packed if keys is None else packed & set(keys)
+        keys = self.keys() if keys is None else set(keys)
+        own = CellFolders(self.folder)
+        wrong = own.damage(keys, contents)
+        packed = self._packed_keys().intersection(keys).difference(own.keys())
         if packed and self.packed is not None:
-            found = self.packed.damage(contents)
-            wrong |= {key: found[key] for key in sorted(packed) if key in found}
+            wrong |= self.packed.damage(packed, contents)
         return wrong
 
-    def own_manifests(
-        self, keys: Iterable[str] | None = None, contents: bool = False
-    ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-        """Return manifests of the cells that have a folder, and what is wrong with damaged ones."""
-        own = self.own_keys()
-        chosen = own if keys is None else sorted(set(keys) & set(own))
-        sizes: dict[str, dict[str, int]] = {key: {} for key in chosen}
-        for name, size in self.folder.sizes(CELLS).items():
-            key, _, rest = name.partition("/")
-            if key in sizes:
-                sizes[key][rest] = size
-        with ThreadPoolExecutor(8) as pool:
-            found = pool.map(lambda key: self._checked(key, sizes[key], contents), chosen)
-            checked = dict(zip(chosen, found, strict=True))
-        manifests = {key: found for key, found in checked.items() if isinstance(found, dict)}
-        return manifests, {key: found for key, found in checked.items() if isinstance(found, str)}
-
-    def manifest(self, key: str) -> dict[str, Any]:
+    def manifest(self, key: str) -> Mapping[str, Any]:
         """A cell's configuration, how it ran, and its files with sizes and checksums."""
-        if self.packed is not None and self._is_packed(key):
-            return self.packed.manifest(key)
-        try:
-            return read_manifest(self._bytes(key, MANIFEST), key)
-        except DamageError as error:
-            raise damaged_cell(key, self.folder.shown, str(error)) from None
+        return self._holder(key).manifest(key)
 
-    def read(self, key: str, name: str, manifest: Mapping[str, Any] | None = None) -> bytes:
+    def read(self, key: str, name: str) -> bytes:
         """The contents of a finished cell's file; an error that names it if it was changed."""
-        if self.packed is not None and self._is_packed(key):
-            return self.packed.file(key, name)
-        manifest = self.manifest(key) if manifest is None else manifest
-        try:
-            data = self._bytes(key, name)
-            listed = {name: manifest["files"][name]}
-            wrong = damage(listed, {name: len(data)}, lambda _: data)
-        except DamageError as error:
-            wrong = str(error)
-        if wrong is not None:
-            raise damaged_cell(key, self.folder.shown, wrong)
-        return data
+        return self._holder(key).file(key, name)
 
     def cell(self, key: str) -> Cell:
         """The configuration of a finished cell."""
@@ -444,9 +524,7 @@ class Store:
         listed = {n: {"size": len(data), "sha256": checksum(data)} for n, data in files.items()}
         manifest = {"format": FORMAT, "cell": key, "config": cell_json, **facts_of(facts)}
         manifest["files"] = listed
-        manifest[_SUM] = _sum(manifest)
-        warn_unless(_MANIFEST, manifest, MANIFEST)
-        whole = {**files, MANIFEST: as_json(manifest)}
+        whole = {**files, MANIFEST: sealed(manifest)}
         with self.folder.writing():
             if self.complete(key):
                 pass
@@ -462,7 +540,7 @@ class Store:
             self.discard(key)
             for name, data in files.items():
                 self.folder.write_bytes(f"{CELLS}/{key}/{name}", data)
-            if not self.verify([key], contents=True):
+            if CellFolders(self.folder).wrong(key, contents=True) is None:
                 return
 
     def _commit_by_rename(self, key: str, files: Mapping[str, bytes]) -> None:
@@ -518,14 +596,13 @@ class Store:
         failures = {}
         for key in keys:
             if KEY.fullmatch(key) and key not in stored:
+                unread = {"cell": key, "reason": "error", "error": "its record cannot be read"}
                 try:
-                    data = self.folder.read_bytes(f"{FAILED_CELLS}/{key}.json")
-                    record = checked_json(data, FAILURE, f"{key}.json")
+                    record = parse_json(self.folder.read_bytes(f"{FAILED_CELLS}/{key}.json"))
                 except FileNotFoundError:  # forgiven by another runner
                     continue
                 except (SchemaError, OSError):
                     record = None
-                unread = {"cell": key, "reason": "error", "error": "its record cannot be read"}
                 failures[key] = record if isinstance(record, dict) else unread
         return failures
 
@@ -568,8 +645,31 @@ class Store:
         """The keys of packed cells that nobody found to be damaged."""
         return set() if self.packed is None else set(self.packed.done) - self._discarded
 
-    def _is_packed(self, key: str) -> bool:
-        return key in self._packed_keys() and not self.folder.exists(f"{CELLS}/{key}")
+    def _holder(self, key: str) -> Cells:
+        """Where a cell is: in a folder of its own, or else in the pack."""
+        in_pack = key in self._packed_keys() and not self.folder.exists(f"{CELLS}/{key}")
+        return self.packed if in_pack and self.packed is not None else CellFolders(self.folder)
+
+    def _write_plan(self, resolved: Mapping[str, Any], kept: Collection[str]) -> None:
+        """Write `resolved.json`, without the configurations of kept cells."""
+        cells = {k: None if k in kept else c or None for k, c in resolved.get("cells", {}).items()}
+        self._write(RESOLVED, sealed({**resolved, "cells": cells}) + b"\n")
+
+    def _plan(self) -> dict[str, Any]:
+        try:
+            return unsealed(self._top(RESOLVED), RESOLVED)
+        except DamageError as error:
+            raise VeraxError(
+                f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells "
+                f"are kept ({error})",
+                code="result.damaged",
+            ) from None
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Write one of the store's own files, unless it is there as it should be."""
+        with self.folder.writing():
+            if not self.folder.exists(name) or self.folder.read_bytes(name) != data:
+                self.folder.write_bytes(name, data)
 
     def _top(self, name: str) -> bytes:
         try:
@@ -582,104 +682,6 @@ class Store:
                 code="result.damaged",
             ) from None
 
-    def _bytes(self, key: str, name: str) -> bytes:
-        try:
-            with self.folder.reading(f"{CELLS}/{key}/{name}"):
-                return self.folder.read_bytes(f"{CELLS}/{key}/{name}")
-        except FileNotFoundError:
-            raise DamageError(f"{name} is missing") from None
-
-    def _checked(self, key: str, sizes: Mapping[str, int], contents: bool) -> dict[str, Any] | str:
-        """A cell's manifest, or what is wrong with the cell."""
-        if MANIFEST not in sizes:
-            return f"{MANIFEST} is missing"
-        try:
-            manifest = read_manifest(self._bytes(key, MANIFEST), key)
-            read = (lambda name: self._bytes(key, name)) if contents else None
-            return damage(manifest["files"], sizes, read) or manifest
-        except DamageError as error:
-            return str(error)
-
-
-class StoreSource(Source):
-    """A store as it is now, read file by file, each compared with its checksum."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.shown, self.format, self.about = store.folder.shown, store.format, store.about
-        self.resolved = store.resolved()
-        configs, failures = dict(self.resolved["cells"]), store.failures()
-        self._manifests, wrong = store.own_manifests()
-        self._packed: dict[str, CellState] = {}
-        if store.packed is not None:
-            own = {*self._manifests, *wrong}
-            damaged = store.packed.damage()
-            for key in store.packed.done:
-                if key not in own and key not in damaged:
-                    self._packed[key] = store.packed.states[key]
-            wrong |= {key: words for key, words in damaged.items() if key not in own}
-        configs |= {k: m["config"] for k, m in self._manifests.items() if k not in configs}
-        configs |= {k: s.config for k, s in self._packed.items() if k not in configs}
-        self.states = {
-            key: self._state(key, config, wrong.get(key), failures.get(key))
-            for key, config in configs.items()
-        }
-
-    def _state(
-        self,
-        key: str,
-        config: Mapping[str, Any],
-        wrong: str | None,
-        failure: Mapping[str, Any] | None,
-    ) -> CellState:
-        if wrong is not None:
-            return CellState(DAMAGED, config, wrong=wrong)
-        if key in self._packed:
-            return self._packed[key]
-        if key in self._manifests:
-            manifest = self._manifests[key]
-            return CellState(DONE, config, facts_of(manifest), tables_in(manifest["files"]))
-        if failure is not None:
-            return CellState(FAILED, config, failure=failure)
-        return CellState(MISSING, config)
-
-    def text(self) -> str:
-        return self._store.text()
-
-    def files(self, key: str) -> list[str]:
-        if key in self._packed:
-            return self._archive.files(key)
-        return list(self._manifests[key]["files"])
-
-    def file(self, key: str, name: str) -> bytes:
-        if key in self._packed:
-            return self._archive.file(key, name)
-        return self._store.read(key, name, self._manifests[key])
-
-    def table(self, key: str, name: str) -> pa.Table:
-        if key in self._packed:
-            return self._archive.table(key, name)
-        data = self.file(key, table_file(name))
-        try:
-            return parquet.ParquetFile(pa.BufferReader(data)).read()
-        except (OSError, pa.ArrowException):
-            raise damaged_cell(key, self.shown, f"{table_file(name)} is not Parquet") from None
-
-    def schema(self, key: str, name: str) -> pa.Schema:
-        if key in self._packed:
-            return self._archive.schema(key, name)
-        file = table_file(name)
-        try:
-            with self._store.folder.open(f"{CELLS}/{key}/{file}") as opened:
-                return parquet.read_schema(opened)
-        except (OSError, pa.ArrowException):
-            raise damaged_cell(key, self.shown, f"{file} is not Parquet") from None
-
-    @property
-    def _archive(self) -> Archive:
-        assert self._store.packed is not None
-        return self._store.packed
-
 
 def as_json(values: Any) -> bytes:
     """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
@@ -691,35 +693,26 @@ def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in manifest.items() if name not in _NOT_FACTS}
 
 
-def read_manifest(data: bytes, key: str) -> dict[str, Any]:
-    """The manifest of this cell, or `DamageError`."""
+def sealed(values: Mapping[str, Any]) -> bytes:
+    """JSON with a hash of itself."""
+    return as_json({**values, _SUM: sum_of(values)})
+
+
+def unsealed(data: bytes, name: str) -> dict[str, Any]:
+    """The values that were sealed, or `DamageError`."""
     try:
-        manifest = parse_json(data)
+        values = parse_json(data)
     except SchemaError:
-        raise DamageError(f"{MANIFEST} is not JSON") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise DamageError(f"{MANIFEST} lists no files")
-    if manifest.get("cell") != key:
-        raise DamageError(f"{MANIFEST} is of another cell")
-    for name, entry in manifest["files"].items():
-        if not is_inside(name):
-            raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
-        if not isinstance(entry, dict) or not isinstance(entry.get("size"), int):
-            raise DamageError(f"{MANIFEST} does not tell the size of {name}")
-    try:
-        _MANIFEST(manifest, MANIFEST)
-        if manifest.get(_SUM) != _sum(manifest):
-            raise DamageError(f"{MANIFEST} has other contents than were written")
-        check_cell(manifest["config"], f"{MANIFEST}: config", key)
-    except SchemaError as error:
-        raise DamageError(str(error)) from None
-    return dict(manifest)
+        raise DamageError(f"{name} is not JSON") from None
+    if not isinstance(values, dict) or values.get(_SUM) != sum_of(values):
+        raise DamageError(f"{name} has other contents than were written")
+    return {name: value for name, value in values.items() if name != _SUM}
 
 
-def _sum(manifest: Mapping[str, Any]) -> str:
-    """A hash of all that a manifest says but the hash itself."""
-    values = {name: value for name, value in manifest.items() if name != _SUM}
-    written = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+def sum_of(values: Mapping[str, Any]) -> str:
+    """A hash of values, but for the hash itself."""
+    told = {name: value for name, value in values.items() if name != _SUM}
+    written = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return checksum(written.encode())
 
 
@@ -776,13 +769,6 @@ def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
     return VeraxError(
         f"cell {key} of {shown} is damaged ({wrong}): run the study again", code="result.damaged"
     )
-
-
-def _resolved(value: Any, where: str) -> None:
-    """The kind of `resolved.json`: a study, and each of its cells by its key."""
-    both(record({"cells": mapping(mapping(plain))}), OUTLINE)(value, where)
-    for key, cell in value["cells"].items():
-        check_cell(cell, f"{where}: cells.{key}", key)
 
 
 def _packed_in(where: StorageFolder) -> Archive | None:

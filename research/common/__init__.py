@@ -1,1 +1,0 @@
-"""What papers, audits and the calibration report share."""

@@ -1,7 +1,7 @@
 """Functions of one's own that load a corpus of a study.
 
 corpora:
-  reviews: {loader: "my_corpora.py:shortest@1", most: 200, min_length: 5}
+  reviews: {loader: "my_corpora.py:shortest@1", most: 200, min_words: 5}
 """
 
 from __future__ import annotations

@@ -266,7 +266,9 @@ def test_an_exam_that_cannot_tell_judges_nothing() -> None:
     limits = measured_limits(data, "blind", "")
     for summary in list(data.summaries.values())[:6]:
         judgement = judge(summary, limits)
-        assert {row.verdict for row in judgement.judged} == {"open"}
+        verdicts = {row.measure: row.verdict for row in judgement.judged if not row.below_random}
+        assert verdicts
+        assert set(verdicts.values()) == {"open"}
 
 
 def test_lines_are_checked() -> None:

@@ -455,13 +455,23 @@ def encoded() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in SETS:
         read, options = set_of(name)
-        texts = untrained_model(read, options).encode(read.test)
+        model = untrained_model(read, options)
+        texts = model.encode(read.test)
         found[f"encoded/{name}"] = _lines(texts.tokens)
         if texts.sentences is not None:
             found[f"sentences/{name}"] = _lines(texts.sentences)
         found[f"tokens/{name}"] = [" ".join(words) for words in texts.words]
-        found[f"spans/{name}"] = _lines(rows.ravel() for rows in texts.spans)
+        written = [_as_frozen(text, model.word_tokenizer) for text in read.test.texts]
+        spans = tokenize(written, model.word_tokenizer).spans
+        found[f"spans/{name}"] = _lines(rows.ravel() for rows in spans)
     return found
+
+
+def _as_frozen(text: str, tokenizer: Tokenizer) -> str:
+    """Return a text as it was frozen: one that was cut had its first words joined by blanks."""
+    words = Tokenizer(tokenizer.kind, lowercase=False)(text)
+    cut = len(words) > LONGEST and tokenizer.kind != "as-written"
+    return " ".join(words[:LONGEST]) if cut else text
 
 
 def _lines(rows: Iterable[Any]) -> list[str]:

@@ -35,12 +35,10 @@ def corpus_of(
 
 
 def tokens_of(documents: Documents, tokenizer: Tokenizer | None = None) -> list[list[str]]:
-    """Return the words of documents, by default by the tokenizer `words`."""
     return tokenize(documents, tokenizer).words
 
 
 def counts_of(documents: Documents, tokenizer: Tokenizer | None = None) -> Any:
-    """Return how many words each document has."""
     return tokenize(documents, tokenizer).numbers.lengths
 
 

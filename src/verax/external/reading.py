@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.corpus import Documents
-from verax.corpora.tokenizer import Tokenizer, tokenize
+from verax.corpora.tokenizer import Tokenizer
 from verax.errors import VeraxError
 
 Spans = NDArray[np.int64]
@@ -152,8 +151,7 @@ def read_texts(
     else:
         texts = [text if isinstance(text, str) else " ".join(text) for text in source]
         ids, labels = np.arange(len(texts)), None
-    places = source if isinstance(source, Documents) else texts
-    spans: list[Any] = list(tokenize(places, tokenizer).spans)
+    spans = [tokenizer.spans(text) for text in texts]
     counts = np.array([len(one) for one in spans], dtype=np.int64)
     if len(counts) and counts.min() == 0:
         raise VeraxError(

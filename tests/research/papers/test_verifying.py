@@ -114,7 +114,7 @@ def test_vectors_are_known_by_their_content() -> None:
 def test_a_stored_cell_of_a_paper_comes_out_as_expected() -> None:
     """Of SST, with vectors that begin at random; equal with the torch that it was made with."""
     tutek = paper("tutek-snajder-2020")
-    verified = verify_paper(tutek, RESULTS / tutek.name, cells=["8295d686d7a345ef"], device="cpu")
+    verified = verify_paper(tutek, RESULTS / tutek.name, cells=["aa781b3cd4494152"], device="cpu")
     (cell,) = verified.cells
     assert (cell.part, cell.numbers, cell.error) == ("random-vectors", 305, "")
     assert cell.is_as_expected, cell.differences

@@ -61,7 +61,7 @@ def declared(*classes: type) -> dict[str, Declared]:
 OF_TRAINING = {n: d for n, d in declared(TrainingOptions).items() if n != "max_tokens"}
 """Options of training that a cell may set: how much is held at once is a hint for machines."""
 OPTIONS = {**declared(ModelOptions), **OF_TRAINING}
-BY_CORPUS = {**{name: OPTIONS[name] for name in READING}, **OF_TRAINING}
+BY_CORPUS = {**{name: OPTIONS[name] for name in ("tokenizer", "lowercase")}, **OF_TRAINING}
 """Options that may be set with a corpus, for models that are trained on it."""
 DEFAULTS = {name: option.default for name, option in OPTIONS.items()}
 

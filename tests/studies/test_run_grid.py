@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,19 +194,26 @@ def test_inputs_are_named_by_their_content(
     assert not set(other.done) & set(changed.done)
 
 
+@pytest.fixture(scope="module")
+def engines() -> Iterator[dict[str, dict[str, Any]]]:
+    """Every engine, with the address of a cluster of two nodes for Ray."""
+    cluster = pytest.importorskip("two_nodes").TwoNodes()
+    try:
+        yield {"here": {}, "local": {}, "ray": {"address": cluster.address}}
+    finally:
+        cluster.stop()
+
+
 @pytest.mark.slow
 def test_inputs_travel_to_workers(
-    reader: str, inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: str, inputs: dict[str, Any], tmp_path: Path, engines: dict[str, dict[str, Any]]
 ) -> None:
-    pytest.importorskip("two_nodes")
     found = {}
-    with tempfile.TemporaryDirectory(prefix="vx", dir="/tmp", ignore_cleanup_errors=True) as short:
-        monkeypatch.setenv("RAY_TMPDIR", short)
-        for engine in ("here", "local", "ray"):
-            out = tmp_path / engine
-            results = grid(reader, [{"n": 0}, {"n": 1}], out, inputs=inputs, engine=engine)
-            assert results.cells["status"].tolist() == ["done"] * 2, results.failures
-            found[engine] = stored(out)
+    for engine, more in engines.items():
+        out = tmp_path / engine
+        results = grid(reader, [{"n": 0}, {"n": 1}], out, inputs=inputs, engine=engine, **more)
+        assert results.cells["status"].tolist() == ["done"] * 2, results.failures
+        found[engine] = stored(out)
     assert found["here"] == found["local"] == found["ray"]
 
 
@@ -350,19 +356,16 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.slow
 def test_processes_ray_and_this_process_give_the_same_bytes(
-    module: Path, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: Path, package: str, tmp_path: Path, engines: dict[str, dict[str, Any]]
 ) -> None:
     """Workers get the code of the function, of a loose file or with its package."""
-    pytest.importorskip("two_nodes")
     configs = [{"n": n} for n in range(2)]
-    with tempfile.TemporaryDirectory(prefix="vx", dir="/tmp", ignore_cleanup_errors=True) as short:
-        monkeypatch.setenv("RAY_TMPDIR", short)
-        for name, function in (("loose", f"{module}:squares"), ("package", package)):
-            found = {}
-            for engine in ("here", "local", "ray"):
-                out = tmp_path / name / engine
-                results = grid(function, configs, out, engine=engine, workers=2)
-                assert results.cells["status"].tolist() == ["done"] * 2, results.failures
-                found[engine] = stored(out)
-            assert found["here"] == found["local"] == found["ray"]
-            assert found["here"]
+    for name, function in (("loose", f"{module}:squares"), ("package", package)):
+        found = {}
+        for engine, more in engines.items():
+            out = tmp_path / name / engine
+            results = grid(function, configs, out, engine=engine, workers=2, **more)
+            assert results.cells["status"].tolist() == ["done"] * 2, results.failures
+            found[engine] = stored(out)
+        assert found["here"] == found["local"] == found["ray"]
+        assert found["here"]

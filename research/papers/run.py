@@ -93,7 +93,7 @@ def chosen_parts(
         papers: the papers; those without a chosen part are left out.
         scale: smoke, small, full or probes.
         parts: names of parts, each of at least one of the papers; by default all, except those on
-            corpora of one's own that are not in `$VERAX_DATA`.
+            private corpora that are not in `$VERAX_DATA`.
     """
     known = {paper: paper.studies(scale) for paper in papers}
     if scale == SCALES[-1]:

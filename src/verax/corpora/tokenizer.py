@@ -286,7 +286,7 @@ class Lexicon(dict[str, int]):
 
 
 class TokenizedTexts:
-    """Texts split into words, each step taken when it is first asked for.
+    """Texts split into words. Words, spans and sentences are computed on first access.
 
     Args:
         texts: texts, or lists of tokens.

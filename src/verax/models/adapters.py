@@ -1,4 +1,4 @@
-"""Models of one's own: `from_module` for a PyTorch module, `from_predict` for a function."""
+"""Wrap user-defined models: `from_module` for a PyTorch module, `from_predict` for a function."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def from_module(
     end: int | str | None = None,
     name: str | None = None,
 ) -> ModuleClassifier:
-    """A classifier of one's own that all exact exams take: a head reads Σ α h of one attention.
+    """Wrap a PyTorch classifier with one attention, so that all exact exams run on it.
+
+    The module pools its states as Σ α h, and a head reads the result.
 
     Batches come first, masks are True where there is something. Modules of Verax's own
     (`verax.models.encoders.Encoder`, `Attention`, `Head`) may stand for functions; formulas that
@@ -375,7 +377,7 @@ class FunctionHead(nn.Module):
 
 
 class ModuleClassifier(PooledClassifier):
-    """A module of one's own through its parts; `verax.from_module` makes and checks it.
+    """A user-defined module, split into its parts; built and checked by `verax.from_module`.
 
     Args:
         module: what the parts belong to: its weights are the model's.
@@ -538,7 +540,7 @@ class ModuleClassifier(PooledClassifier):
         return (torch.cat(parts).double() * some_left).view(left.shape)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Refused: only its own code can write a module of one's own."""
+        """Raise an error: only the module's own code can save it."""
         raise VeraxError(
             "a model of from_module cannot be saved here: save its module by torch, and name "
             "the function that makes it, as in my_module.py:make",
